@@ -1,0 +1,256 @@
+"""The commands. Each imports what it needs when it runs, so that --help is instant."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from registry.errors import RegistryError
+
+app = typer.Typer(
+    name="ablations",
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Combine transformer parts in every way a grid asks for, measure them, and report which "
+    "factor matters, by how much, and how sure that is.\n\n"
+    "Example: python -m ablations new grid && python -m ablations run grid.yaml",
+)
+new = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Write a working start.")
+app.add_typer(new, name="new")
+
+GridArgument = Annotated[Path, typer.Argument(help="A grid, as `new grid` writes one.")]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document and nothing else.")
+]
+
+
+@app.command()
+def run(
+    context: typer.Context,
+    grid: GridArgument,
+    out: Annotated[
+        Path | None,
+        typer.Option(envvar="ABLATIONS_OUT", help="Run directory; default runs/NAME."),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1, envvar="ABLATIONS_WORKERS", help="Worker processes; default one a core."
+        ),
+    ] = None,
+    executor: Annotated[
+        str,
+        typer.Option(
+            envvar="ABLATIONS_EXECUTOR",
+            help="How trials are carried out: local (worker processes) or inline (this process).",
+        ),
+    ] = "local",
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Move an old run aside and start anew.")
+    ] = False,
+    fail_fast: Annotated[
+        bool, typer.Option("--fail-fast", help="Stop at the first trial that fails.")
+    ] = False,
+) -> int:
+    """Carry a grid out, resuming what the run directory holds, and write its report.
+
+    Example: python -m ablations run grid.yaml --workers 2
+    """
+    _show_conflicts(context)
+    import ablations
+    from ablations.engine import move_aside
+    from ablations.progress import Progress, duration
+
+    loaded = ablations.load_grid(grid)
+    directory = out or Path("runs") / loaded.name
+    if fresh:
+        # Before the run, which would do it too, to say where the old one went.
+        ablations.plan(loaded)
+        moved = move_aside(directory)
+        if moved:
+            _say(f"moved the old run to {moved}")
+    progress: Progress | None = None
+
+    def started(missing: int, reused: int) -> None:
+        nonlocal progress
+        if reused:
+            _say(f"resuming {directory}: {reused} trials are already there")
+        progress = Progress(missing)
+        progress.__enter__()
+
+    try:
+        summary = ablations.run(
+            loaded,
+            directory,
+            workers=workers,
+            executor=executor,
+            fail_fast=fail_fast,
+            started=started,
+            ended=lambda state: progress.ended(state) if progress else None,
+        )
+    except KeyboardInterrupt:
+        if progress:
+            progress.__exit__(None, None, None)
+        _say(f"stopped; what ended is kept. To resume: ablations run {grid} --out {directory}")
+        return 130
+    finally:
+        if progress:
+            progress.__exit__(None, None, None)
+    states = ", ".join(f"{count} {state}" for state, count in sorted(summary.states.items()))
+    _say(
+        f"{summary.trials} trials: {states or 'nothing to do'}"
+        f"{f', {summary.reused} reused' if summary.reused else ''}, {duration(summary.seconds)}"
+    )
+    print(summary.report)
+    return 1 if summary.failed else 0
+
+
+@app.command()
+def plan(grid: GridArgument, as_json: JsonOption = False) -> int:
+    """Show what would run: cells, skipped cells and why, parameters, FLOPs, memory, time.
+
+    Nothing is measured and nothing is written.
+
+    Example: python -m ablations plan grid.yaml
+    """
+    import ablations
+
+    planned = ablations.plan(ablations.load_grid(grid))
+    print(_json(planned.document()) if as_json else planned.text())
+    return 0
+
+
+@app.command()
+def report(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
+) -> int:
+    """Write report.html and tables/ of a run again, from its store.
+
+    Example: python -m ablations report runs/norm-placement
+    """
+    from ablations.engine import write_report
+
+    print(write_report(directory))
+    return 0
+
+
+@app.command()
+def components(as_json: JsonOption = False) -> int:
+    """List what is registered: kind, name, options, and the plugin that brings it.
+
+    Example: python -m ablations components
+    """
+    from ablations.listings import component_documents, component_text
+    from registry.discovery import discover
+
+    documents = component_documents(discover())
+    print(_json(documents) if as_json else component_text(documents))
+    return 0
+
+
+@app.command()
+def plugins(as_json: JsonOption = False) -> int:
+    """List the plugins found, what each registers, and why one did not load.
+
+    Example: python -m ablations plugins
+    """
+    from ablations.listings import plugin_documents, plugin_text
+    from registry.discovery import discover
+
+    documents = plugin_documents(discover())
+    print(_json(documents) if as_json else plugin_text(documents))
+    return 0
+
+
+@app.command()
+def schema() -> int:
+    """Print the JSON Schema of grid.yaml, for editors that check and complete it.
+
+    Example: python -m ablations schema > grid.schema.json
+    """
+    from ablations.schema import json_schema
+
+    print(_json(json_schema()))
+    return 0
+
+
+@new.command("grid")
+def new_grid(
+    path: Annotated[Path, typer.Argument(help="Where to write it.")] = Path("grid.yaml"),
+) -> int:
+    """Write a grid with every key explained; it runs in a minute.
+
+    Example: python -m ablations new grid
+    """
+    from importlib.resources import files
+
+    text = (files("ablations") / "templates" / "grid.yaml").read_text(encoding="utf-8")
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        _say(f"{path} exists and is left as it is; give another path")
+        return 2
+    print(path)
+    return 0
+
+
+def run_command_line(arguments: list[str] | None = None) -> int:
+    """Run one command; returns its exit status, every error told in a line on stderr."""
+    command = typer.main.get_command(app)
+    try:
+        status = command.main(arguments, prog_name="ablations", standalone_mode=False)
+    except typer._click.exceptions.ClickException as error:
+        error.show()
+        return error.exit_code
+    except RegistryError as error:
+        _say(str(error))
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        status = _status_of(error)
+        if status is None:
+            raise
+        _say(str(error))
+    return int(status or 0)
+
+
+def _status_of(error: Exception) -> int | None:
+    """The exit status that a known error stands for; None for a fault of ours."""
+    from ablations.document import GridError
+    from ablations.executors import ExecutorError
+    from ablations.store import StoreError
+
+    if isinstance(error, GridError):
+        return 2
+    if isinstance(error, (StoreError, ExecutorError, OSError)):
+        return 3
+    return None
+
+
+def _show_conflicts(context: typer.Context) -> None:
+    """Say so where the command line overrides the environment."""
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "")
+        variable = parameter.envvar
+        if not isinstance(variable, str) or variable not in os.environ or given is None:
+            continue
+        value = context.params[parameter.name or ""]
+        if given.name == "COMMANDLINE" and str(value) != os.environ[variable]:
+            _say(f"{parameter.opts[0]} {value} overrides {variable}={os.environ[variable]}")
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr)
+
+
+def _json(document: Any) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False)

@@ -1,0 +1,207 @@
+"""A grid carried out into a run directory: plan, execute, record, resume, report."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ablations.executors import require_main_guard
+from ablations.grid import Grid
+from ablations.planning import Plan, plan
+from ablations.record import run_plan
+from ablations.results import MeasureResult, TrialResult
+from ablations.store import RunPlan, Store
+from ablations.trial import PlannedMeasure, Trial, measure_trial
+from registry.catalog import Catalog
+from registry.contracts import Execution, Outcome
+from registry.discovery import discover
+
+FINAL = frozenset({"done", "diverged", "skipped"})
+"""States that a resumed run keeps: what these trials had to tell is told."""
+
+WORST_FIRST = ("crashed", "timeout", "failed", "diverged", "skipped", "done")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSummary:
+    """What a run did. `states` counts this run's trials, each in the worst state of its measures.
+
+    `reused` counts the trials that the directory already held whole; `stopped` says that
+    `fail_fast` ended the run before all trials were carried out.
+    """
+
+    out: Path
+    trials: int
+    reused: int
+    states: Counter[str] = field(default_factory=Counter)
+    stopped: bool = False
+    seconds: float = 0.0
+    report: Path | None = None
+
+    @property
+    def failed(self) -> int:
+        """Trials of this run that failed, crashed or ran out of time."""
+        return sum(count for state, count in self.states.items() if state not in FINAL)
+
+
+def run(
+    grid: Grid,
+    out: str | Path | None = None,
+    *,
+    workers: int | None = None,
+    executor: str = "local",
+    fresh: bool = False,
+    fail_fast: bool = False,
+    catalog: Catalog | None = None,
+    started: Callable[[int, int], None] | None = None,
+    ended: Callable[[str], None] | None = None,
+) -> RunSummary:
+    """Carry a grid out into `out` (default `runs/NAME`), resuming what it holds, and report.
+
+    `workers` defaults to the cores this process may use. `fresh` moves an old run aside first.
+    `started` is called with the number of trials to do and of those reused, `ended` with the state
+    of each trial as it ends.
+
+    Raises: GridError, UnknownName for the executor, StoreError, ExecutorError. After
+    KeyboardInterrupt all that ended is kept, and the same call resumes.
+    """
+    require_main_guard()
+    begun = time.monotonic()
+    catalog = catalog or discover()
+    chosen = catalog.choose(catalog.executor(executor), {})
+    planned = plan(grid, catalog=catalog)
+    execution = Execution(
+        workers=1 if executor == "inline" else workers or usable_cores(),
+        threads=grid.threads,
+        timeout=grid.timeout,
+    )
+    recorded = run_plan(planned, executor=executor, execution=execution)
+    out = Path(out) if out is not None else Path("runs") / grid.name
+    if fresh:
+        move_aside(out)
+    states: Counter[str] = Counter()
+    stopped = False
+    with Store.create_or_open(out) as store:
+        store.begin(recorded)
+        trials = list(_missing_trials(planned, recorded, store.known()))
+        if started:
+            started(len(trials), planned.trials - len(trials))
+        outcomes = chosen.load()(**chosen.options).execute(iter(trials), measure_trial, execution)
+        with closing(outcomes):
+            for outcome in outcomes:
+                result = _result(outcome)
+                store.record(result)
+                state = worst(result)
+                states[state] += 1
+                if ended:
+                    ended(state)
+                if fail_fast and state not in FINAL:
+                    stopped = True
+                    break
+    return RunSummary(
+        out=out,
+        trials=planned.trials,
+        reused=planned.trials - len(trials),
+        states=states,
+        stopped=stopped,
+        report=write_report(out),
+        seconds=time.monotonic() - begun,
+    )
+
+
+def write_report(out: str | Path) -> Path:
+    """Write report.html and tables/ from the store of a run directory; returns the page's path.
+
+    Raises: StoreError when there is no run in `out`.
+    """
+    import reports
+
+    with Store.open_readonly(Path(out)) as store:
+        frames = store.frames()
+    return reports.write(frames, Path(out))
+
+
+def usable_cores() -> int:
+    """Cores that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def move_aside(out: Path) -> Path | None:
+    """Rename an old run directory, so that nothing in it is lost; returns its new path."""
+    if not out.exists():
+        return None
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    aside = out.with_name(f"{out.name}.{stamp}")
+    count = 1
+    while aside.exists():
+        count += 1
+        aside = out.with_name(f"{out.name}.{stamp}-{count}")
+    out.rename(aside)
+    return aside
+
+
+def worst(result: TrialResult) -> str:
+    """The state of a trial: the worst of its measures'."""
+    return min((measure.state for measure in result.measures), key=WORST_FIRST.index)
+
+
+def _missing_trials(
+    planned: Plan, recorded: RunPlan, known: dict[tuple[str, int, str], tuple[str, str]]
+) -> Iterator[Trial]:
+    """Trials whose measures the store does not hold under the identity that is asked for.
+
+    Seeds come first, so that an unfinished run has whole cells to compare.
+    """
+    for seed in planned.grid.seeds:
+        for entry in planned.running:
+            cell = entry.cell
+            assert cell.architecture is not None, "a cell without an architecture is skipped"
+            measures = tuple(
+                PlannedMeasure(choice=choice, identity=identity)
+                for choice in cell.measures
+                for identity in [recorded.identities[cell.cell, choice.name]]
+                if not _kept(known.get((cell.cell, seed, choice.name)), identity)
+            )
+            if measures:
+                yield Trial(
+                    cell=cell.cell,
+                    seed=seed,
+                    architecture=cell.architecture,
+                    measures=measures,
+                    dtype=planned.grid.dtype,
+                )
+
+
+def _kept(held: tuple[str, str] | None, identity: str) -> bool:
+    return held is not None and held[0] == identity and held[1] in FINAL
+
+
+def _result(outcome: Outcome) -> TrialResult:
+    """The trial's result, or one that says for each of its measures why there is none."""
+    if outcome.state == "done":
+        result: Any = outcome.result
+        assert isinstance(result, TrialResult)
+        return result
+    trial: Trial = outcome.trial
+    return TrialResult(
+        cell=trial.cell,
+        seed=trial.seed,
+        measures=tuple(
+            MeasureResult(
+                measure=planned.choice.name,
+                identity=planned.identity,
+                state=outcome.state,
+                message=outcome.message,
+                traceback=outcome.traceback,
+            )
+            for planned in trial.measures
+        ),
+    )

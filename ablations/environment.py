@@ -1,0 +1,75 @@
+"""What a run ran on, and what of it bends bits."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import sys
+from pathlib import Path
+
+from registry.catalog import Catalog
+
+RECORDED = ("torch", "numpy", "pandas", "pluggy", "pydantic", "pebble")
+
+
+def environment_rows(
+    catalog: Catalog, *, executor: str, workers: int, threads: int
+) -> list[dict[str, str]]:
+    """Key and value rows for the record: machine, versions, plugins, how the run was carried out.
+
+    Host and user names are left out, since reports are passed on.
+    """
+    rows = {
+        "ablations": _version("ablations"),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "cpu": _cpu(),
+        "cores": str(os.cpu_count()),
+        "executor": executor,
+        "workers": str(workers),
+        "threads a worker": str(threads),
+        **{name: _version(name) for name in RECORDED},
+        "command": " ".join(["ablations", *sys.argv[1:]]) if _from_command_line() else "Python",
+    }
+    for record in catalog.plugins:
+        state = record.version if record.state == "loaded" else f"failed: {record.message}"
+        rows[f"plugin {record.name}"] = state
+    return [{"key": key, "value": value} for key, value in rows.items()]
+
+
+def bit_bending(*, dtype: str, device: str, threads: int) -> dict[str, str]:
+    """What must agree for two results to be comparable to the bit."""
+    import torch
+
+    return {
+        "torch": _version("torch"),
+        "machine": platform.machine(),
+        "instructions": torch.backends.cpu.get_cpu_capability(),
+        "device": device,
+        "dtype": dtype,
+        "threads": str(threads),
+    }
+
+
+def _version(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _cpu() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown"
+
+
+def _from_command_line() -> bool:
+    main = sys.modules.get("ablations.__main__") or sys.modules["__main__"]
+    spec = getattr(main, "__spec__", None)
+    return bool(spec and spec.name == "ablations.__main__") or Path(sys.argv[0]).name == "ablations"

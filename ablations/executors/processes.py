@@ -1,0 +1,219 @@
+"""One worker process, seen from the driver.
+
+Each worker is a pebble pool of one. Workers of one pool share a pair of pipes and the locks
+around them, so that a process killed at the wrong moment leaves a half-written message or a lock
+that nobody opens again, and the trials of all others wait for it. Apart, a death spoils nothing
+but what belonged to the dead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import pickle
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from multiprocessing.context import SpawnContext, SpawnProcess
+from typing import Any
+
+import pebble
+
+from ablations.executors import worker
+from registry.contracts import Outcome
+
+NO_JOB = -1
+
+EXIT_SECONDS = 10.0
+"""How long the end of a worker is awaited; it has been killed by then."""
+
+
+@dataclass(kw_only=True)
+class Job:
+    """A trial, its number in this run, and how often a worker was lost before it began."""
+
+    trial: Any
+    number: int
+    losses: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss:
+    """A worker was lost before it began the job; `exitcode` is None if it had not ended."""
+
+    job: Job
+    exitcode: int | None
+
+
+class WorkerProcess:
+    """A process that carries out one job at a time, started anew when it was lost."""
+
+    def __init__(self, *, work: bytes, threads: int, timeout: float | None) -> None:
+        self.future: Future[bytes] = Future()
+        self.job: Job | None = None
+        self._work = work
+        self._threads = threads
+        self._timeout = timeout
+        self._pool: pebble.ProcessPool | None = None
+        self._context = _OneProcess()
+        self._ends: list[threading.Thread] = []
+
+    def submit(self, job: Job) -> None:
+        """Hand over a job; `future` is done when there is something to collect."""
+        self.job = job
+        self.future = Future()
+        try:
+            trial = pickle.dumps(job.trial)
+        except Exception as error:
+            self.future.set_result(pickle.dumps(worker.failure(error)))
+            return
+        try:
+            self.future = self._running_pool().schedule(
+                worker.carry_out, args=(job.number, trial), timeout=self._timeout
+            )
+        except RuntimeError as error:  # no process could be started, or the pool broke while idle
+            self.future.set_exception(error)
+
+    @property
+    def over(self) -> bool:
+        """Whether there is something to collect."""
+        return self.future.done() or self._pool is None or not self._pool.active
+
+    def collect(self) -> Outcome | Loss:
+        """What became of the job; the worker is free again."""
+        job, self.job = self.job, None
+        assert job is not None
+        done = self.future.done()
+        error = self.future.exception() if done else None
+        if done and error is None:
+            return _read(job.trial, self.future.result())
+        if isinstance(error, TimeoutError):
+            self._end_pool()
+            message = f"stopped after its time limit of {self._timeout:g} s"
+            return Outcome(trial=job.trial, state="timeout", message=message)
+        began = self._context.began.value == job.number
+        exitcode = self._end_pool()
+        if not began:
+            return Loss(job=job, exitcode=exitcode)
+        message = f"its worker process {describe_exit(exitcode)}"
+        return Outcome(trial=job.trial, state="crashed", message=message)
+
+    def stop(self) -> None:
+        """Kill the process; `wait` sees it gone."""
+        self._end_pool(kill=True)
+
+    def wait(self) -> None:
+        """Wait until no process of this worker is left."""
+        for end in self._ends:
+            end.join(EXIT_SECONDS)
+
+    def _running_pool(self) -> pebble.ProcessPool:
+        if self._pool is not None and not self._pool.active:
+            self._end_pool()  # lost while it had nothing to do
+        if self._pool is None:
+            self._context = _OneProcess()
+            setup = worker.Setup(threads=self._threads, work=self._work, began=self._context.began)
+            self._pool = pebble.ProcessPool(
+                max_workers=1, initializer=worker.start, initargs=(setup,), context=self._context
+            )
+        return self._pool
+
+    def _end_pool(self, *, kill: bool = False) -> int | None:
+        """Give the pool up; returns the status its process had ended with, if it had."""
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return None
+        process = self._context.process
+        exitcode = None
+        if process is not None and process.pid is not None:  # it was started
+            exitcode = None if kill else process.exitcode
+            if exitcode is None:
+                process.kill()
+        # pebble waits for its threads, which look up every tenth of a second: not our time.
+        end = threading.Thread(target=_end, args=(pool,), daemon=True)
+        end.start()
+        self._ends = [*(other for other in self._ends if other.is_alive()), end]
+        return exitcode
+
+
+def describe_exit(exitcode: int | None) -> str:
+    """How a process ended, in words that follow "process"."""
+    if exitcode is None:
+        return "could not be reached"
+    if exitcode >= 0:
+        return f"ended with exit code {exitcode}"
+    try:
+        name = signal.Signals(-exitcode).name
+    except ValueError:
+        name = f"signal {-exitcode}"
+    return f"was killed by {name}"
+
+
+def _end(pool: pebble.ProcessPool) -> None:
+    pool.stop()  # type: ignore[no-untyped-call]
+    pool.join()
+
+
+def _read(trial: Any, reply: bytes) -> Outcome:
+    try:
+        read = pickle.loads(reply)  # noqa: S301
+    except Exception as error:
+        read = worker.failure(error)
+    return Outcome(
+        trial=trial,
+        result=read.result,
+        state=read.state,
+        message=read.message,
+        traceback=read.traceback,
+    )
+
+
+class _QuietStart(SpawnProcess):
+    """A process that never sees Ctrl-C, not even while it is being started."""
+
+    def start(self) -> None:
+        # The mask is inherited; pebble lets a worker ignore SIGINT only once it has been loaded.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            with _importable_main():
+                super().start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _importable_main() -> Iterator[None]:
+    """Hide a main module's file that is none (`<stdin>`) or is gone: a worker would import it."""
+    main = sys.modules["__main__"]
+    file = getattr(main, "__file__", None)
+    if file is None or os.path.exists(file):
+        yield
+        return
+    del main.__file__
+    try:
+        yield
+    finally:
+        main.__file__ = file
+
+
+class _OneProcess(SpawnContext):
+    """Lets a pool start one process and keeps hold of it.
+
+    pebble replaces a dead process within the pool, whose pipes and locks may be spoilt, and says
+    nothing of one that ended with status 0. Refused a second process, it breaks the pool.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.process: SpawnProcess | None = None
+        self.began: Any = self.RawValue(ctypes.c_longlong, NO_JOB)
+
+    def Process(self, *args: Any, **kwargs: Any) -> SpawnProcess:  # type: ignore[override]  # noqa: N802
+        if self.process is not None:
+            raise OSError("a pool has one process")
+        self.process = _QuietStart(*args, **kwargs)
+        return self.process

@@ -1,0 +1,189 @@
+"""Initial values: one random stream per (seed, parameter path), q, k and v apart.
+
+Swapping a component therefore leaves every other parameter bit-identical, and no result depends
+on the order in which modules were built, on a worker or on a process.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from ablations.architecture import Architecture
+from ablations.decoder import Decoder, Part, build_decoder, stream_seed
+from registry.contracts import ParameterInfo, ParameterRole
+from registry.errors import InvalidSpec
+
+OWN_ROLES = {
+    "token_embedding.weight": ParameterRole(role="token_embedding"),
+    "head.weight": ParameterRole(role="head"),
+    "head.bias": ParameterRole(role="bias"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slice:
+    """A parameter, or a row range of a fused one, with what is known of it."""
+
+    parameter: nn.Parameter
+    rows: slice
+    info: ParameterInfo
+    stream: str
+    initialized: bool
+    part: Part | None
+
+    @property
+    def tensor(self) -> Tensor:
+        """The view on the parameter's values."""
+        return self.parameter.detach()[self.rows] if self.parameter.ndim else self.parameter.detach()
+
+
+def slices(decoder: Decoder) -> Iterator[Slice]:
+    """Every unique parameter of a decoder, fused ones by their ranges.
+
+    Raises: InvalidSpec when a component names a parameter that it has not, or ranges that do not
+    cover one.
+    """
+    parts = {part.path: part for part in decoder.parts}
+    roles = {part.path: _declared_roles(decoder, part) for part in decoder.parts}
+    for path, parameter in decoder.named_parameters():
+        part = _innermost(parts, path)
+        local = path[len(part.path) + 1 :] if part else path
+        declared = roles[part.path].get(local, ()) if part else (OWN_ROLES[path],)
+        for role in declared or (_default_role(part, local),):
+            yield _slice(decoder, path, local, parameter, part, role)
+
+
+def initialize(decoder: Decoder, seed: int) -> None:
+    """Give every parameter its initial value for that seed, in place, in float32.
+
+    Parameters of two or more dimensions are filled by the initializer (a component's
+    `parameter_roles` may say otherwise) and scaled by the placement's gain; the others keep the
+    value that their constructor gave.
+    """
+    choice = decoder.architecture.initializer
+    initializer = choice.load()(decoder.architecture.dims(), **choice.options)
+    generator = torch.Generator()
+    with torch.no_grad():
+        for piece in slices(decoder):
+            if not piece.initialized:
+                continue
+            generator.manual_seed(stream_seed(seed, piece.stream))
+            tensor = piece.tensor
+            initializer.fill(tensor, piece.info, generator)
+            gain = _gain(decoder, piece)
+            if gain != 1:
+                tensor.mul_(gain)
+        _calibrate_positions(decoder)
+
+
+def initialized_decoder(
+    architecture: Architecture, seed: int, *, dtype: torch.dtype = torch.float32
+) -> Decoder:
+    """A decoder with its initial weights, drawn in float32 and then cast to `dtype`.
+
+    Raises: Incompatible when parts do not fit each other or the sizes.
+    """
+    decoder = build_decoder(architecture, seed=seed)
+    initialize(decoder, seed)
+    return decoder.to(dtype)
+
+
+def _declared_roles(decoder: Decoder, part: Part) -> dict[str, tuple[ParameterRole, ...]]:
+    module = decoder.get_submodule(part.path)
+    declare = getattr(module, "parameter_roles", None)
+    if declare is None:
+        return {}
+    own = dict(module.named_parameters())
+    declared: dict[str, tuple[ParameterRole, ...]] = {}
+    for name, given in declare().items():
+        roles: Sequence[ParameterRole] = (given,) if isinstance(given, ParameterRole) else given
+        if name not in own:
+            raise InvalidSpec(f"{part.kind} {part.name!r} gives a role to {name!r}, which it lacks")
+        ranges = [role.rows or (0, len(own[name])) for role in roles] if own[name].ndim else []
+        ends = [0, *(end for _, end in ranges)]
+        if own[name].ndim and ([start for start, _ in ranges] != ends[:-1] or ends[-1] != len(own[name])):
+            raise InvalidSpec(
+                f"the row ranges of {name!r} of {part.kind} {part.name!r} must follow each other "
+                f"from 0 to {len(own[name])}, not {ranges}"
+            )
+        declared[name] = tuple(roles)
+    return declared
+
+
+def _innermost(parts: dict[str, Part], path: str) -> Part | None:
+    """The component that holds a parameter most closely; None for the decoder's own."""
+    while "." in path:
+        path = path.rpartition(".")[0]
+        if path in parts:
+            return parts[path]
+    return None
+
+
+def _default_role(part: Part | None, local: str) -> ParameterRole:
+    assert part is not None, "the decoder's own parameters are all named"
+    return ParameterRole(role="bias" if local.rpartition(".")[2] == "bias" else part.kind)
+
+
+def _slice(
+    decoder: Decoder,
+    path: str,
+    local: str,
+    parameter: nn.Parameter,
+    part: Part | None,
+    role: ParameterRole,
+) -> Slice:
+    rows = slice(*role.rows) if role.rows else slice(None)
+    shape = tuple(parameter.shape)
+    if role.rows:
+        shape = (role.rows[1] - role.rows[0], *shape[1:])
+    receptive = math.prod(shape[2:])
+    initialized = role.initialized if role.initialized is not None else len(shape) >= 2
+    return Slice(
+        parameter=parameter,
+        rows=rows,
+        info=ParameterInfo(
+            path=path,
+            role=role.role,
+            shape=shape,
+            fan_in=(shape[1] if len(shape) > 1 else 1) * receptive,
+            fan_out=(shape[0] if shape else 1) * receptive,
+            depth=decoder.architecture.depth,
+            layer=part.layer if part else None,
+        ),
+        stream=_stream(part.slot if part else "", local, role),
+        initialized=initialized,
+        part=part,
+    )
+
+
+def _stream(slot: str, local: str, role: ParameterRole) -> str:
+    """`blocks.3.attention.q.weight` for the rows of q in `blocks.3.attention.qkv.weight`."""
+    if role.rows:
+        owner, _, leaf = local.rpartition(".")
+        local = ".".join(filter(None, [owner.rpartition(".")[0], role.role, leaf]))
+    return f"{slot}.{local}" if slot else local
+
+
+def _gain(decoder: Decoder, piece: Slice) -> float:
+    if piece.part is None or piece.part.layer is None:
+        return 1.0
+    block = decoder.block(piece.part.layer)
+    init_gain = getattr(block, "init_gain", None)
+    return float(init_gain(piece.info.role)) if init_gain else 1.0
+
+
+def _calibrate_positions(decoder: Decoder) -> None:
+    """Tell the positions how large the scaled token embeddings came out."""
+    weight = decoder.token_embedding.weight
+    if weight.is_meta:
+        return
+    rms = float(weight.double().square().mean().sqrt()) * decoder.architecture.embedding_scale
+    for position in decoder.positions:
+        calibrate = getattr(position, "calibrate", None)
+        if calibrate is not None:
+            calibrate(rms)

@@ -1,0 +1,64 @@
+"""The tool from Python: a decoder from a mapping, and the results of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from registry.catalog import Catalog
+from registry.discovery import discover
+
+if TYPE_CHECKING:
+    from ablations.decoder import Decoder
+    from reports.frames import Frames
+
+
+def build(model: Mapping[str, Any], seed: int = 0, *, catalog: Catalog | None = None) -> Decoder:
+    """A decoder from what `model` of a grid may hold, with its initial weights for that seed.
+
+    It maps token ids (B, T) to logits (B, T, vocabulary); `ablations.Decoder` says how its
+    parameters are named.
+
+    >>> decoder = build({"norm": "rmsnorm", "attention": {"gqa": {"n_kv_heads": 2}}, "depth": 2})
+
+    Raises: GridError for keys, names and options that do not exist, all of them at once;
+    Incompatible for parts that do not fit each other or the sizes.
+    """
+    from ablations.initialization import initialized_decoder
+    from ablations.resolution import resolve
+
+    return initialized_decoder(resolve(model, catalog or discover()), seed)
+
+
+class Run:
+    """A run directory, opened for reading; a run may be going on in it."""
+
+    def __init__(self, out: str | Path) -> None:
+        self.out = Path(out)
+
+    def frames(self) -> Frames:
+        """Tidy pandas frames of everything measured; see `reports.Frames`.
+
+        Raises: StoreError when there is no run.
+        """
+        from ablations.store import Store
+
+        with Store.open_readonly(self.out) as store:
+            return store.frames()
+
+    def report(self) -> Path:
+        """Write report.html and tables/ again; returns the page's path."""
+        from ablations.engine import write_report
+
+        return write_report(self.out)
+
+
+def open_run(out: str | Path) -> Run:
+    """The run in a directory. Raises: StoreError when there is none."""
+    run = Run(out)
+    from ablations.store import Store
+
+    with Store.open_readonly(run.out):
+        pass
+    return run

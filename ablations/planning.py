@@ -1,0 +1,191 @@
+"""What would run: every cell built on the meta device, counted, or skipped with its reason."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ablations.decoder import Decoder, skeleton
+from ablations.design import Cell, cells, check_levels
+from ablations.grid import Grid
+from ablations.progress import duration
+from registry.catalog import Catalog
+from registry.discovery import discover
+from registry.errors import Incompatible
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedCell:
+    """A cell and what its shapes tell; None where it is skipped or cannot be built here.
+
+    `parameters` counts unique ones; `flops` is what one trial's measures compute (a multiply-add is
+    2, attention over all T² pairs), `weight_bytes` what its weights and their gradients occupy.
+    """
+
+    cell: Cell
+    parameters: int | None = None
+    flops: float | None = None
+
+    @property
+    def weight_bytes(self) -> int | None:
+        """Bytes of weights and gradients in float32."""
+        return None if self.parameters is None else 2 * 4 * self.parameters
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A grid worked out: its cells in order, those that run and those that do not."""
+
+    grid: Grid
+    catalog: Catalog
+    cells: tuple[PlannedCell, ...]
+    seconds: float
+    """Rough time of the trials on one core of this machine."""
+
+    @property
+    def running(self) -> tuple[PlannedCell, ...]:
+        """The cells that are not skipped."""
+        return tuple(planned for planned in self.cells if planned.cell.skipped is None)
+
+    @property
+    def trials(self) -> int:
+        """Cells that run, times seeds."""
+        return len(self.running) * len(self.grid.seeds)
+
+    def document(self) -> dict[str, Any]:
+        """What `plan --json` prints."""
+        counts = [p.parameters for p in self.running if p.parameters is not None]
+        return {
+            "cells": len(self.cells),
+            "trials": self.trials,
+            "skipped": [
+                {"cell": planned.cell.label, "reason": planned.cell.skipped}
+                for planned in self.cells
+                if planned.cell.skipped is not None
+            ],
+            "parameters": {
+                "min": min(counts, default=None),
+                "max": max(counts, default=None),
+            },
+            "flops": self.flops,
+            "seconds": self.seconds,
+        }
+
+    @property
+    def flops(self) -> float:
+        """Of all trials together."""
+        return sum(planned.flops or 0.0 for planned in self.running) * len(self.grid.seeds)
+
+    def text(self) -> str:
+        """The same for a person, with every value of the model, given or default."""
+        document = self.document()
+        grid = self.grid
+        lines = [
+            f"{grid.name}: {document['cells']} cells × {len(grid.seeds)} seeds, "
+            f"{self.trials} trials",
+            *(f"  {factor.name}: {_levels(grid, factor)}" for factor in grid.factors),
+            f"measures: {', '.join(measure.choice.label for measure in grid.measures)}",
+        ]
+        if document["parameters"]["min"] is not None:
+            weights = max(p.weight_bytes or 0 for p in self.running)
+            lines += [
+                f"parameters: {document['parameters']['min']:,} to "
+                f"{document['parameters']['max']:,}",
+                f"computation: {self.flops:.3g} FLOPs (a multiply-add is 2), about "
+                f"{duration(self.seconds)} on one core",
+                f"memory: weights and gradients of the largest trial {weights / 2**20:,.0f} MiB "
+                "a worker, in float32",
+            ]
+        by_reason: dict[str, list[str]] = {}
+        for skipped in document["skipped"]:
+            by_reason.setdefault(skipped["reason"], []).append(skipped["cell"])
+        for reason, labels in by_reason.items():
+            lines.append(f"skipped: {reason}")
+            lines += [f"  {label}" for label in labels]
+        lines.append("settings:")
+        lines += [f"  {s.key}: {s.value} ({s.origin})" for s in grid.settings()]
+        return "\n".join(lines)
+
+
+def plan(grid: Grid, *, catalog: Catalog | None = None) -> Plan:
+    """Work a grid out without measuring anything.
+
+    Raises: GridError when every cell of a level is skipped, or two cells are the same.
+    """
+    catalog = catalog or discover()
+    planned = [_plan_cell(cell, grid) for cell in cells(grid, catalog)]
+    check_levels(grid, [entry.cell for entry in planned])
+    result = Plan(grid=grid, catalog=catalog, cells=tuple(planned), seconds=0.0)
+    return replace(result, seconds=_estimate_seconds(result))
+
+
+def _levels(grid: Grid, factor: Any) -> str:
+    baseline = grid.baseline[factor.name]
+    return ", ".join(
+        f"{level.label} (baseline)" if level.label == baseline else level.label
+        for level in factor.levels
+    )
+
+
+def _plan_cell(cell: Cell, grid: Grid) -> PlannedCell:
+    if cell.skipped is not None or cell.architecture is None:
+        return PlannedCell(cell=cell)
+    try:
+        decoder = skeleton(cell.architecture)
+    except Incompatible as reason:
+        return PlannedCell(cell=replace(cell, skipped=str(reason)))
+    except Exception:
+        # A component that cannot be built is measured all the same: its trials fail, each with
+        # its message in the report, and the other cells run.
+        return PlannedCell(cell=cell)
+    flops = sum(_flops(choice.load()(**choice.options), decoder) for choice in cell.measures)
+    parameters = sum(parameter.numel() for parameter in decoder.parameters())
+    return PlannedCell(cell=cell, parameters=parameters, flops=flops)
+
+
+def _flops(measure: Any, decoder: Decoder) -> float:
+    estimate = getattr(measure, "flops", None)
+    return float(estimate(decoder)) if estimate is not None else 0.0
+
+
+def _estimate_seconds(planned: Plan) -> float:
+    """FLOPs over the rate of a matrix product here, plus what drawing the weights takes.
+
+    Small products and everything between them run at about half the rate of a large one, and
+    each weight is drawn twice: by its constructor and by its initializer.
+    """
+    running = planned.running
+    if not any(entry.parameters for entry in running):
+        return 0.0
+    flops_a_second, draws_a_second = _rates()
+    seconds = sum(
+        2 * (entry.flops or 0.0) / flops_a_second + 2 * (entry.parameters or 0) / draws_a_second
+        for entry in running
+        if entry.flops
+    )
+    return seconds * len(planned.grid.seeds)
+
+
+def _rates() -> tuple[float, float]:
+    """Multiply-adds ×2 and normal draws a second on one thread, each the best of three."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        size = 512
+        a = torch.ones(size, size)
+        out = torch.empty_like(a)
+        product = min(_timed(lambda: torch.mm(a, a, out=out)) for _ in range(3))
+        generator = torch.Generator().manual_seed(0)
+        draw = min(_timed(lambda: a.normal_(generator=generator)) for _ in range(3))
+    finally:
+        torch.set_num_threads(threads)
+    return 2 * size**3 / product, size**2 / draw
+
+
+def _timed(action: Any) -> float:
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started

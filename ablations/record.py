@@ -1,0 +1,127 @@
+"""A plan as the store keeps it: the cells, what was asked of them, and all that explains them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ablations.environment import bit_bending, environment_rows
+from ablations.identity import components_of, identity
+from ablations.planning import Plan
+from ablations.store import PlannedCellRow, RunPlan
+from registry.contracts import Execution
+from registry.spec import Choice, ComponentSpec, Kind, Metric, Profile
+
+
+def run_plan(plan: Plan, *, executor: str, execution: Execution) -> RunPlan:
+    """What `Store.begin` keeps of a run before its first trial."""
+    grid = plan.grid
+    bits = bit_bending(dtype=grid.dtype, device=grid.device, threads=execution.threads)
+    identities = {
+        (planned.cell.cell, choice.name): identity(
+            planned.cell.content, planned.cell.architecture, choice, bits
+        )
+        for planned in plan.running
+        if planned.cell.architecture is not None
+        for choice in planned.cell.measures
+    }
+    return RunPlan(
+        name=grid.name,
+        grid=grid.text,
+        cells=tuple(
+            PlannedCellRow(
+                cell=planned.cell.cell,
+                label=planned.cell.label,
+                levels=planned.cell.levels,
+                content=planned.cell.content,
+                skipped=planned.cell.skipped,
+            )
+            for planned in plan.cells
+        ),
+        seeds=grid.seeds,
+        measures=tuple(measure.choice.name for measure in grid.measures),
+        identities=identities,
+        settings=tuple(
+            {"key": s.key, "value": s.value, "origin": s.origin} for s in grid.settings()
+        ),
+        factors=tuple(_factor_rows(plan)),
+        metric_info=tuple(_metric_rows(plan)),
+        components=tuple(_component_rows(plan)),
+        environment=tuple(
+            environment_rows(
+                plan.catalog,
+                executor=executor,
+                workers=execution.workers,
+                threads=execution.threads,
+            )
+        ),
+    )
+
+
+def _factor_rows(plan: Plan) -> list[dict[str, Any]]:
+    return [
+        {
+            "factor": factor.name,
+            "level": level.label,
+            "position": position,
+            "baseline": plan.grid.baseline[factor.name] == level.label,
+        }
+        for factor in plan.grid.factors
+        for position, level in enumerate(factor.levels)
+    ]
+
+
+def _metric_rows(plan: Plan) -> list[dict[str, Any]]:
+    settings = {setting.key: setting.value for setting in plan.grid.settings()}
+    start = (
+        f"initializer {settings['initializer']}, embedding scale {settings['embedding_scale']}, "
+        f"final norm {settings['final_norm']}"
+    )
+    rows = []
+    for measure in plan.grid.measures:
+        built = measure.choice.load()(**measure.choice.options)
+        told = [built.convention()] if hasattr(built, "convention") else []
+        if measure.spec.mode != "static":
+            told.append(start)
+        for entry in (*measure.spec.metrics, *measure.spec.profiles):
+            rows.append(_metric_row(measure.choice, entry, told))
+    return rows
+
+
+def _metric_row(measure: Choice, entry: Metric | Profile, told: list[str]) -> dict[str, Any]:
+    metric = isinstance(entry, Metric)
+    return {
+        "metric": f"{measure.name}.{entry.name}",
+        "form": "metric" if metric else "profile",
+        "measure": measure.name,
+        "unit": entry.unit,
+        "better": entry.better if isinstance(entry, Metric) else "neither",
+        "scale": entry.scale,
+        "primary": isinstance(entry, Metric) and entry.primary,
+        "summary": entry.summary,
+        "convention": "; ".join(filter(None, [entry.convention, *told])),
+    }
+
+
+def _component_rows(plan: Plan) -> list[dict[str, str]]:
+    """The components that any cell uses, with who registered them."""
+    used: dict[tuple[str, str], Choice] = {}
+    for planned in plan.cells:
+        if planned.cell.architecture is not None:
+            for choice in components_of(planned.cell.architecture):
+                used[choice.target, choice.label] = choice
+    by_target = {spec.target: spec for spec in plan.catalog.components()}
+    rows = [_component_row(by_target[target], choice) for (target, _), choice in used.items()]
+    order = list(Kind)
+    return sorted(rows, key=lambda row: (order.index(Kind(row["kind"])), row["name"]))
+
+
+def _component_row(spec: ComponentSpec, choice: Choice) -> dict[str, str]:
+    return {
+        "kind": str(spec.kind),
+        "name": choice.name,
+        "plugin": spec.provenance.distribution,
+        "version": spec.provenance.version,
+        "options": ", ".join(f"{name}={value}" for name, value in choice.options.items()),
+        "summary": spec.summary,
+        "source": spec.source,
+    }

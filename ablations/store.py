@@ -1,0 +1,223 @@
+"""The run directory: what was asked for and every result, in one SQLite file.
+
+DIR/results.sqlite is the truth, and a kill at any moment leaves it whole: each trial is one
+transaction, on the disk when `record` returns. One process writes, under a lock; any number read
+meanwhile. After a clean end it is a plain file that opens read-only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from ablations.results import ArrayValues, TrialResult
+from ablations.store_errors import (
+    DamagedStore,
+    NotAStore,
+    RunLocked,
+    StoreError,
+    explained,
+)
+from ablations.store_frames import DOCUMENTS, read_frames
+from ablations.store_lock import RunLock
+from ablations.store_plan import PlannedCellRow, RunPlan
+from ablations.store_rows import document, insert, result_rows
+from ablations.store_schema import FILE, close_writable, open_readonly, open_writable
+
+if TYPE_CHECKING:
+    from reports.frames import Frames
+
+__all__ = [
+    "DamagedStore",
+    "NotAStore",
+    "PlannedCellRow",
+    "RunLocked",
+    "RunPlan",
+    "Store",
+    "StoreError",
+]
+
+RESULT_TABLES = ("trials", "metrics", "profiles", "arrays")
+PLAN_TABLES = ("meta", "plan", "plan_seeds", "plan_measures", "plan_identities")
+
+
+class Store:
+    """A run directory, open; made by `create_or_open` or `open_readonly`, closed by `with`.
+
+    Every method raises StoreError, in one line, when the file cannot be read or written; what
+    had been recorded is kept.
+    """
+
+    def __init__(
+        self, directory: Path, connection: sqlite3.Connection, lock: RunLock | None
+    ) -> None:
+        self.directory = directory
+        self.path = directory / FILE
+        self._connection = connection
+        self._lock = lock
+        self._open = True
+
+    @classmethod
+    def create_or_open(cls, directory: str | os.PathLike[str]) -> Store:
+        """Open a directory to run in, made if it is not there.
+
+        Raises: RunLocked if another process runs in it; NotAStore for a file of another program
+        or of a newer version; DamagedStore; StoreError for a directory that cannot be written to.
+        """
+        directory = Path(directory)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{directory} cannot be made: {error.strerror}") from error
+        lock = RunLock(directory)
+        try:
+            return cls(directory, open_writable(directory / FILE), lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def open_readonly(cls, directory: str | os.PathLike[str]) -> Store:
+        """Open a directory to read its results, also while a run goes on in it.
+
+        Raises: StoreError if there are none; NotAStore; DamagedStore.
+        """
+        directory = Path(directory)
+        return cls(directory, open_readonly(directory / FILE), None)
+
+    def begin(self, plan: RunPlan) -> None:
+        """Make `plan` the grid of this directory; results of earlier ones are kept.
+
+        DIR/grid.yaml is written once the plan is recorded.
+        """
+        with self._transaction() as connection:
+            for table in PLAN_TABLES:
+                connection.execute(f"DELETE FROM {table}")  # noqa: S608
+            # The content of a cell never changes, but its label may.
+            connection.executemany(
+                "DELETE FROM cells WHERE cell = ?", [(c.cell,) for c in plan.cells]
+            )
+            meta = {"name": plan.name, "grid": plan.grid}
+            meta |= {
+                name: document([dict(row) for row in getattr(plan, name)]) for name in DOCUMENTS
+            }
+            insert(connection, "meta", meta.items())
+            insert(
+                connection,
+                "cells",
+                ((c.cell, c.label, document(c.levels), document(c.content)) for c in plan.cells),
+            )
+            insert(connection, "plan", ((n, c.cell, c.skipped) for n, c in enumerate(plan.cells)))
+            insert(connection, "plan_seeds", enumerate(plan.seeds))
+            insert(connection, "plan_measures", enumerate(plan.measures))
+            insert(
+                connection,
+                "plan_identities",
+                ((cell, measure, value) for (cell, measure), value in plan.identities.items()),
+            )
+        _write_whole(self.directory / "grid.yaml", plan.grid)
+
+    def known(self) -> dict[tuple[str, int, str], tuple[str, str]]:
+        """The identity and state of every result, of whatever grid, by cell, seed and measure."""
+        with explained(self.path):
+            rows = self._connection.execute(
+                "SELECT cell, seed, measure, identity, state FROM trials"
+            ).fetchall()
+        return {
+            (cell, seed, measure): (identity, state)
+            for cell, seed, measure, identity, state in rows
+        }
+
+    def record(self, result: TrialResult) -> None:
+        """Keep a trial's results, in place of earlier ones of the same measures."""
+        with self._transaction() as connection:
+            for measure in result.measures:
+                key = (result.cell, result.seed, measure.measure)
+                for table in RESULT_TABLES:
+                    connection.execute(
+                        f"DELETE FROM {table} WHERE cell = ? AND seed = ? AND measure = ?",  # noqa: S608
+                        key,
+                    )
+                for table, rows in result_rows(measure).items():
+                    insert(connection, table, ((*key, *row) for row in rows))
+
+    def arrays(self, cell: str, seed: int, measure: str) -> dict[str, ArrayValues]:
+        """The arrays that a measure of a trial left, by their full names."""
+        with explained(self.path):
+            rows = self._connection.execute(
+                "SELECT name, shape, dtype, data FROM arrays "
+                "WHERE cell = ? AND seed = ? AND measure = ? ORDER BY name",
+                (cell, seed, measure),
+            ).fetchall()
+        return {
+            name: ArrayValues(shape=tuple(json.loads(shape)), dtype=dtype, data=data)
+            for name, shape, dtype, data in rows
+        }
+
+    def frames(self) -> Frames:
+        """What belongs to the grid last run, as tidy frames.
+
+        A result that is not there, or that has another identity than the plan's, is `missing`.
+
+        Raises: StoreError if nothing has been run yet.
+        """
+        with explained(self.path):
+            return read_frames(self._connection)
+
+    def close(self) -> None:
+        """Close the file, and leave a plain one if it was written to; once is enough."""
+        if not self._open:
+            return
+        self._open = False
+        try:
+            with explained(self.path):
+                if self._lock:
+                    close_writable(self._connection)
+                else:
+                    self._connection.close()
+        finally:
+            if self._lock:
+                self._lock.release()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """All of what is written within the block, or nothing."""
+        with explained(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:  # a full disk ends it by itself
+                    self._connection.execute("ROLLBACK")
+                raise
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write a file so that a kill at any moment leaves the old one or the new one."""
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        with beside.open("w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror}") from error

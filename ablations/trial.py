@@ -1,0 +1,156 @@
+"""What happens in a worker: a trial in, a plain picklable result out."""
+
+from __future__ import annotations
+
+import math
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ablations.architecture import Architecture
+from ablations.results import ArrayValues, MeasureResult, ProfileValues, TrialResult
+from registry.errors import Incompatible
+from registry.spec import Choice
+
+if TYPE_CHECKING:
+    import torch
+
+    from ablations.decoder import Decoder
+    from ablations.observation import Observation, PassOptions
+
+
+class NotApplicable(Exception):
+    """Raised by a measure whose need a component does not offer; the reason is reported."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """What a measure returns, its names without the measure's own.
+
+    A metric that has no meaning for the trial is left out; NaN and infinity are results.
+    """
+
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    profiles: Mapping[str, ProfileValues] = field(default_factory=dict)
+    arrays: Mapping[str, ArrayValues] = field(default_factory=dict)
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedMeasure:
+    """A measure chosen for a trial, with the identity under which its result is kept."""
+
+    choice: Choice
+    identity: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """A cell with one seed, and the measures still to be done; plain, so that it travels."""
+
+    cell: str
+    seed: int
+    architecture: Architecture
+    measures: tuple[PlannedMeasure, ...]
+    dtype: str = "float32"
+
+
+class TrialContext:
+    """What a measure may ask for; each thing is made once, when it is first asked for."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.architecture = trial.architecture
+        self.seed = trial.seed
+        self._dtype_name = trial.dtype
+        self._observations: dict[PassOptions, Observation] = {}
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type that the trial computes in."""
+        import torch
+
+        dtype = getattr(torch, self._dtype_name)
+        assert isinstance(dtype, torch.dtype)
+        return dtype
+
+    def generator(self, name: str) -> torch.Generator:
+        """A random stream of this trial's seed; equal names give equal streams in every cell."""
+        import torch
+
+        from ablations.decoder import stream_seed
+
+        return torch.Generator().manual_seed(stream_seed(self.seed, f"data/{name}"))
+
+    def skeleton(self) -> Decoder:
+        """The decoder for its shapes alone: on the meta device, unless it has been built."""
+        return self.__dict__.get("_decoder") or self._skeleton
+
+    def decoder(self) -> Decoder:
+        """The decoder with its initial weights; a measure that changes them works on a copy."""
+        return self._decoder
+
+    def observe(self, options: PassOptions) -> Observation:
+        """A watched forward and backward pass, shared by equal options."""
+        if options not in self._observations:
+            from ablations.observation import observe
+
+            self._observations[options] = observe(self._decoder, options, self.generator)
+        return self._observations[options]
+
+    @cached_property
+    def _skeleton(self) -> Decoder:
+        from ablations.decoder import skeleton
+
+        return skeleton(self.architecture)
+
+    @cached_property
+    def _decoder(self) -> Decoder:
+        from ablations.initialization import initialized_decoder
+
+        return initialized_decoder(self.architecture, self.seed, dtype=self.dtype)
+
+
+def measure_trial(trial: Trial) -> TrialResult:
+    """Do every measure of a trial; what one of them raises is its own state, not the others'."""
+    context = TrialContext(trial)
+    return TrialResult(
+        cell=trial.cell,
+        seed=trial.seed,
+        measures=tuple(_measure(context, planned) for planned in trial.measures),
+    )
+
+
+def _measure(context: TrialContext, planned: PlannedMeasure) -> MeasureResult:
+    started = time.perf_counter()
+    choice = planned.choice
+    state, message, trace, measurement = "done", "", "", Measurement()
+    try:
+        measurement = choice.load()(**choice.options).measure(context)
+    except (Incompatible, NotApplicable) as reason:
+        state, message = "skipped", f"not applicable: {reason}"
+    except Exception as error:
+        state, message = "failed", f"{type(error).__name__}: {error}"
+        trace = traceback.format_exc()
+    metrics, profiles, arrays = (
+        {f"{choice.name}.{name}": value for name, value in named.items()}
+        for named in (measurement.metrics, measurement.profiles, measurement.arrays)
+    )
+    infinite = [name for name, value in metrics.items() if not math.isfinite(value)]
+    infinite += [name for name, row in profiles.items() if not all(map(math.isfinite, row.values))]
+    if infinite:
+        state, message = "diverged", f"not finite: {', '.join(infinite)}"
+    return MeasureResult(
+        measure=choice.name,
+        identity=planned.identity,
+        state=state,
+        message=message,
+        traceback=trace,
+        marks=measurement.marks,
+        seconds=time.perf_counter() - started,
+        metrics=metrics,
+        profiles=profiles,
+        arrays=arrays,
+    )

@@ -1,0 +1,270 @@
+"""Attention: multi-head, grouped-query and multi-query, as one implementation.
+
+Shapes: B batch, T tokens, S tokens held by a cache, D d_model, H heads, K key/value heads,
+C head_dim. Each key/value head serves H / K neighbouring query heads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, ClassVar, Literal
+
+import torch
+import torch.nn.functional as F
+from annotated_types import Gt
+from torch import Tensor, nn
+
+from components.attention_cache import KeyValueCache
+from components.norms import NoNorm
+from registry import Dims, Incompatible, Maker, ParameterRole
+from registry.contracts import Position
+
+QKNorm = Literal["none", "per_head", "full_width"]
+Scale = Annotated[float, Gt(0)] | Literal["none"] | None
+Window = Annotated[int, Gt(0)] | None
+
+
+class Attention(nn.Module):
+    """Scaled dot-product attention with a fused projection; its subclasses choose K.
+
+    softmax(scale · q kᵀ + bias + mask) v, heads concatenated and projected. (B, T, D) → (B, T, D).
+
+    Options: `qk_norm` normalizes q and k before they are rotated, over each head's features or
+    over all heads' (arXiv:2010.04245); `scale` is 1/sqrt(C) by default, `none` leaves scores as
+    they are; with `window` a token sees itself and the window - 1 tokens before it
+    (arXiv:2004.05150); `causal=False` lets a token see later ones too, for experiments.
+
+    Initialization: weights by the initializer, q, k and v apart (roles `q`, `k`, `v`,
+    `attention_output`), biases zero.
+    """
+
+    position_hooks: ClassVar[bool] = True
+    attention_dropout: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        dims: Dims,
+        norm: Maker,
+        *,
+        qk_norm: QKNorm = "none",
+        scale: Scale = None,
+        window: Window = None,
+        causal: bool = True,
+    ) -> None:
+        super().__init__()
+        self.n_heads, self.head_dim = dims.n_heads, dims.head_dim
+        self.n_kv_heads = self._kv_heads(dims)
+        if self.n_heads % self.n_kv_heads:
+            raise Incompatible(
+                f"n_kv_heads must divide n_heads: got {self.n_kv_heads} and {self.n_heads}"
+            )
+        if window is not None and window >= dims.context:
+            raise Incompatible(
+                "a window must be shorter than the context, or it has no effect: got "
+                f"{window} and {dims.context}"
+            )
+        self.scale = dims.head_dim**-0.5 if scale is None else 1.0 if scale == "none" else scale
+        self.window = window
+        self.causal = causal
+        self.dropout = dims.attention_dropout
+
+        self.widths = [heads * dims.head_dim for heads in self._heads]  # of q, k and v
+        self.qkv = nn.Linear(dims.d_model, sum(self.widths), bias=dims.qkv_bias)
+        self.out = nn.Linear(self.widths[0], dims.d_model, bias=dims.out_bias)
+        for layer in (self.qkv, self.out):
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+
+        self.qk_norm = qk_norm
+        if qk_norm != "none":
+            per_head = qk_norm == "per_head"
+            q_width, k_width = (dims.head_dim,) * 2 if per_head else self.widths[:2]
+            self.q_norm = norm(replace(dims, d_model=q_width))
+            self.k_norm = norm(replace(dims, d_model=k_width))
+            if isinstance(self.q_norm, NoNorm):
+                raise Incompatible(f"qk_norm {qk_norm!r} has no effect: the model's norm is 'none'")
+
+    def forward(
+        self, x: Tensor, *, position: Position | None = None, cache: KeyValueCache | None = None
+    ) -> Tensor:
+        start = cache.length if cache is not None else 0
+        q, k, v, positions = self._project(x, position, start)
+        k_positions = positions
+        if cache is not None:
+            k, v = cache.extend(k, v)  # (B, K, S + T, C)
+            k_positions = torch.arange(cache.length - k.shape[-2], cache.length, device=x.device)
+        bias = self._bias(position, positions, k_positions, q.dtype)
+        # SDPA aligns its own causal mask top left, which is right for square scores alone.
+        square = len(positions) == len(k_positions)
+        plain = bias is None and self.window is None and (square or not self.causal)
+        mask = None if plain else self._mask(bias, positions, k_positions)
+        y = F.scaled_dot_product_attention(
+            q,
+            k,
+            v,
+            attn_mask=mask,
+            dropout_p=self.dropout if self.training else 0.0,
+            is_causal=self.causal and mask is None,
+            scale=self.scale,
+            enable_gqa=self.n_kv_heads != self.n_heads,
+        )  # (B, H, T, C)
+        y = y.transpose(1, 2).flatten(2)  # (B, T, H * C)
+        projected: Tensor = self.out(y)  # (B, T, D)
+        return projected
+
+    def weights(self, x: Tensor, *, position: Position | None = None) -> Tensor:
+        """x (B, T, D) → probabilities (B, H, T, T), softmax in float32 or better, no dropout."""
+        q, k, _, positions = self._project(x, position, 0)
+        dtype = torch.promote_types(q.dtype, torch.float32)
+        k = k.repeat_interleave(self.n_heads // self.n_kv_heads, dim=1)  # (B, H, T, C)
+        scores = q.to(dtype) @ k.to(dtype).transpose(-1, -2) * self.scale  # (B, H, T, T)
+        bias = self._bias(position, positions, positions, dtype)
+        visible = self._visible(positions, positions)
+        if bias is not None:
+            scores = scores + bias
+        return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)
+
+    def new_cache(self) -> KeyValueCache:
+        """An empty cache. Raises: Incompatible without a causal mask, as tokens to come matter."""
+        if not self.causal:
+            raise Incompatible("a cache needs causal attention: got causal=False")
+        return KeyValueCache(keep=None if self.window is None else self.window - 1)
+
+    def parameter_roles(self) -> Mapping[str, ParameterRole | Sequence[ParameterRole]]:
+        q, k, v = self.widths
+        roles: dict[str, ParameterRole | Sequence[ParameterRole]] = {
+            "qkv.weight": [
+                ParameterRole(role="q", rows=(0, q)),
+                ParameterRole(role="k", rows=(q, q + k)),
+                ParameterRole(role="v", rows=(q + k, q + k + v)),
+            ],
+            "out.weight": ParameterRole(role="attention_output"),
+        }
+        if self.qkv.bias is not None:
+            roles["qkv.bias"] = ParameterRole(role="bias")
+        if self.out.bias is not None:
+            roles["out.bias"] = ParameterRole(role="bias")
+        return roles
+
+    def extra_repr(self) -> str:
+        return (
+            f"n_heads={self.n_heads}, n_kv_heads={self.n_kv_heads}, head_dim={self.head_dim}, "
+            f"qk_norm={self.qk_norm!r}, scale={self.scale:g}, window={self.window}, "
+            f"causal={self.causal}"
+        )
+
+    def _kv_heads(self, dims: Dims) -> int:
+        raise NotImplementedError
+
+    @property
+    def _heads(self) -> tuple[int, int, int]:
+        return self.n_heads, self.n_kv_heads, self.n_kv_heads
+
+    def _project(
+        self, x: Tensor, position: Position | None, start: int
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """q (B, H, T, C), k and v (B, K, T, C), normalized and rotated, and positions (T,)."""
+        positions = torch.arange(start, start + x.shape[1], device=x.device)
+        q, k, v = self.qkv(x).split(self.widths, dim=-1)
+        if self.qk_norm == "full_width":
+            q, k = self.q_norm(q), self.k_norm(k)
+        q, k, v = (
+            part.unflatten(-1, (heads, self.head_dim)).transpose(1, 2)  # (B, heads, T, C)
+            for part, heads in zip((q, k, v), self._heads, strict=True)
+        )
+        if self.qk_norm == "per_head":
+            q, k = _norm_heads(self.q_norm, q), _norm_heads(self.k_norm, k)
+        rotate = getattr(position, "rotate", None)
+        if rotate is not None:
+            q, k = rotate(q, k, positions)
+        return q, k, v, positions
+
+    def _bias(
+        self,
+        position: Position | None,
+        q_positions: Tensor,
+        k_positions: Tensor,
+        dtype: torch.dtype,
+    ) -> Tensor | None:
+        bias = getattr(position, "bias", None)
+        if bias is None:
+            return None
+        added: Tensor = bias(self.n_heads, q_positions, k_positions)
+        return added.to(dtype)  # (H, T, S + T)
+
+    def _visible(self, q_positions: Tensor, k_positions: Tensor) -> Tensor:
+        distance = q_positions[:, None] - k_positions[None, :]  # (T, S + T)
+        visible = distance >= 0 if self.causal else torch.ones_like(distance, dtype=torch.bool)
+        return visible if self.window is None else visible & (distance.abs() < self.window)
+
+    def _mask(self, bias: Tensor | None, q_positions: Tensor, k_positions: Tensor) -> Tensor:
+        visible = self._visible(q_positions, k_positions)
+        return visible if bias is None else bias.masked_fill(~visible, -torch.inf)
+
+
+class MultiHeadAttention(Attention):
+    """Attention in which every query head has a key/value head of its own, K = H.
+
+    softmax(scale · q kᵀ + bias + mask) v, heads concatenated and projected. (B, T, D) → (B, T, D).
+
+    Initialization and options: as `Attention`.
+    Paper: arXiv:1706.03762. Deviation: head_dim need not be D / H; biases, if asked for.
+    """
+
+    def _kv_heads(self, dims: Dims) -> int:
+        return dims.n_heads
+
+
+class MultiQueryAttention(Attention):
+    """Attention in which all query heads share one key/value head, K = 1.
+
+    softmax(scale · q kᵀ + bias + mask) v, heads concatenated and projected. (B, T, D) → (B, T, D).
+
+    Initialization and options: as `Attention`.
+    Paper: arXiv:1911.02150. Deviation: none.
+    """
+
+    def _kv_heads(self, dims: Dims) -> int:
+        return 1
+
+
+class GroupedQueryAttention(Attention):
+    """Attention in which H / K neighbouring query heads share a key/value head.
+
+    softmax(scale · q kᵀ + bias + mask) v, heads concatenated and projected. (B, T, D) → (B, T, D).
+    Query head h reads key/value head floor(h · K / H).
+
+    Initialization and options: as `Attention`; `n_kv_heads` must divide n_heads.
+    Paper: arXiv:2305.13245. Deviation: trained from scratch, where the paper pools the heads of a
+    trained model.
+    """
+
+    def __init__(
+        self,
+        dims: Dims,
+        norm: Maker,
+        *,
+        n_kv_heads: Annotated[int, Gt(0)],
+        qk_norm: QKNorm = "none",
+        scale: Scale = None,
+        window: Window = None,
+        causal: bool = True,
+    ) -> None:
+        super().__init__(
+            replace(dims, n_kv_heads=n_kv_heads),
+            norm,
+            qk_norm=qk_norm,
+            scale=scale,
+            window=window,
+            causal=causal,
+        )
+
+    def _kv_heads(self, dims: Dims) -> int:
+        return dims.n_kv_heads
+
+
+def _norm_heads(norm: nn.Module, x: Tensor) -> Tensor:
+    """Apply a norm of width C to (B, heads, T, C), as to heads · T tokens."""
+    y: Tensor = norm(x.flatten(1, 2))  # (B, heads * T, C)
+    return y.view_as(x)

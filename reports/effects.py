@@ -1,0 +1,161 @@
+"""Paired effects: what each level changes, all else equal, and how sure that is.
+
+Shapes: P pairs of cells, S seeds.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reports.frames import Frames
+from reports.intervals import false_coverage_levels, half_widths, holm_levels, p_values
+from reports.pairs import Pairs, pairs
+from reports.panel import REASONS, Panel, panel
+
+EFFECT_COLUMNS = (
+    "factor",
+    "level",
+    "reference",
+    "metric",
+    "scale",
+    "estimate",
+    "low",
+    "high",
+    "within_noise",
+    "same_sign",
+    "n_pairs",
+    "n_seeds",
+    "n_dropped",
+)
+
+_DROPPED = {reason: f"n_{reason.replace(' ', '_')}" for reason in REASONS[1:]}
+
+
+def paired_effects(frames: Frames) -> pd.DataFrame:
+    """The main effect of every level against its factor's baseline, on every metric.
+
+    Pairs are cells that differ in that factor alone, taken per seed. ``estimate``, ``low`` and
+    ``high`` are differences in the metric's unit on a linear scale, ratios on a log scale. The
+    interval is Student's t on the seeds' means over pairs (the pairs of one seed are not
+    independent), adjusted by Holm over the metrics declared primary and by Benjamini–Hochberg over
+    the others; ``within_noise`` says that it contains no effect. A metric that no seed changes is
+    exact: its interval has no width. With a single seed there is no interval: NaN, and
+        ``within_noise`` is NA.
+
+    ``same_sign`` is the share of pairs whose mean has the estimate's sign; ``n_dropped`` counts the
+    observations (a pair in a seed) which the grid asked for and which are not used: failed,
+    diverged, skipped, not run, marked as a cancelled probe, without a logarithm, or in a pair that
+    is not complete over the seeds used.
+    """
+    return comparisons(frames)[list(EFFECT_COLUMNS)]
+
+
+def comparisons(frames: Frames) -> pd.DataFrame:
+    """`paired_effects` with what a report tells beside them.
+
+    Further columns: ``primary``, ``exact``, ``reference_mean`` (over the pairs used; geometric on a
+    log scale), and a count of dropped observations for each reason: ``n_diverged``, ``n_failed``,
+    ``n_marked``, ``n_skipped``, ``n_not_run``, ``n_no_value``.
+    """
+    data = panel(frames)
+    rows = [
+        _compare(data, index, pair) for pair in pairs(frames) for index in range(len(data.info))
+    ]
+    table = pd.DataFrame.from_records(rows, columns=list(_ROW_TYPES)).astype(_ROW_TYPES)
+    return _with_intervals(table)
+
+
+# The types hold for a table without rows as well.
+_ROW_TYPES: dict[str, Any] = {
+    **dict.fromkeys(("factor", "level", "reference", "metric", "scale"), object),
+    **dict.fromkeys(("primary", "exact"), bool),
+    **dict.fromkeys(("mean", "error", "same_sign", "reference_mean"), np.float64),
+    **dict.fromkeys(("n_pairs", "n_seeds", "n_dropped", *_DROPPED.values()), np.int64),
+}
+
+
+def _compare(data: Panel, index: int, pair: Pairs) -> dict[str, Any]:
+    """One row: the paired differences of one metric, in logarithms on a log scale."""
+    values, reason = data.values[index], data.reason[index]
+    cause = np.maximum(reason[pair.first], reason[pair.second])  # (P, S)
+    whole, used = _complete_block(cause == 0)
+    block = np.ix_(whole, used)
+    reference = values[pair.first][block]  # (pairs used, seeds used)
+    difference = values[pair.second][block] - reference
+    info = data.info.iloc[index]
+    row: dict[str, Any] = {
+        "factor": pair.factor,
+        "level": pair.level,
+        "reference": pair.reference,
+        "metric": info["metric"],
+        "scale": info["scale"],
+        "primary": bool(info["primary"]),
+        "exact": bool(data.exact[index]),
+        "n_pairs": len(whole),
+        "n_seeds": len(used),
+        "n_dropped": cause.size - difference.size,
+        "mean": np.nan,
+        "error": np.nan,
+        "same_sign": np.nan,
+        "reference_mean": np.nan,
+    }
+    counts = np.bincount(cause.ravel(), minlength=len(REASONS))
+    row |= {_DROPPED[name]: int(counts[code]) for code, name in enumerate(REASONS) if code}
+    if difference.size:
+        by_seed = difference.mean(axis=0)
+        mean = by_seed.mean()
+        row["mean"] = mean
+        row["same_sign"] = (np.sign(difference.mean(axis=1)) == np.sign(mean)).mean()
+        level_mean = reference.mean()
+        row["reference_mean"] = np.exp(level_mean) if info["scale"] == "log" else level_mean
+        if len(used) > 1:
+            row["error"] = by_seed.std(ddof=1) / np.sqrt(len(used))
+    return row
+
+
+def _complete_block(usable: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The pairs and the seeds to use, so that every pair used is complete over every seed used.
+
+    Seeds enter in order of how many pairs they have, as long as that adds to the degrees of freedom
+    over pairs: one bad pair costs that pair, one bad seed costs that seed.
+    """
+    count = usable.sum(axis=0)
+    order = np.argsort(-count, kind="stable")
+    complete = np.logical_and.accumulate(usable[:, order], axis=1)  # (P, S)
+    pairs_left = complete.sum(axis=0).tolist()
+    if not any(pairs_left):
+        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
+    best = max(range(len(order)), key=lambda k: (pairs_left[k] * k, pairs_left[k]))
+    return np.flatnonzero(complete[:, best]), np.sort(order[: best + 1])
+
+
+def _with_intervals(table: pd.DataFrame) -> pd.DataFrame:
+    mean = table["mean"].to_numpy(dtype=np.float64)
+    error = table["error"].to_numpy(dtype=np.float64)
+    degrees = table["n_seeds"].to_numpy(dtype=np.float64) - 1
+    exact = table["exact"].to_numpy(dtype=bool) & np.isfinite(mean)
+    primary = table["primary"].to_numpy(dtype=bool)
+    estimated = np.isfinite(error) & ~exact
+
+    half = np.full(len(table), np.nan)
+    half[exact] = 0.0
+    noise = pd.array([pd.NA] * len(table), dtype="boolean")
+    noise[exact] = mean[exact] == 0
+    for family, adjust in (
+        (estimated & primary, holm_levels),
+        (estimated & ~primary, false_coverage_levels),
+    ):
+        p = p_values(mean[family], error[family], degrees[family])
+        levels, rejected = adjust(p)
+        half[family] = half_widths(error[family], degrees[family], levels)
+        noise[family] = ~rejected
+
+    log = (table["scale"] == "log").to_numpy(dtype=bool)
+    bounds = {"estimate": mean, "low": mean - half, "high": mean + half}
+    with np.errstate(over="ignore"):  # a bound too wide for a float is infinite
+        columns = {name: np.where(log, np.exp(bound), bound) for name, bound in bounds.items()}
+    result = table.drop(columns=["mean", "error"]).assign(**columns, within_noise=noise)
+    rest = [column for column in result.columns if column not in EFFECT_COLUMNS]
+    return result[[*EFFECT_COLUMNS, *rest]]

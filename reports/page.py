@@ -1,0 +1,147 @@
+"""The page: one HTML file that needs no network and no JavaScript."""
+
+import base64
+import hashlib
+import re
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+
+import jinja2
+import pandas as pd
+from markupsafe import Markup
+
+from reports.effects import comparisons
+from reports.figures import budget_figure, effect_figures, profile_figures
+from reports.files import write_text
+from reports.findings import state_findings
+from reports.frames import Frames
+from reports.sections import (
+    cells_section,
+    components_section,
+    conventions_section,
+    effects_section,
+    environment_section,
+    levels_section,
+    losses_section,
+    marks_section,
+    settings_section,
+    trial_counts,
+)
+from reports.tables import write_tables
+from reports.wording import counted, short
+
+MAX_FINDINGS = 15
+
+
+def write(frames: Frames, out: Path | str, date: datetime | None = None) -> Path:
+    """Write ``report.html`` and ``tables/*.csv`` of a run.
+
+    The same run gives the same bytes, but for the date. Each file appears whole or not at all.
+
+    Args:
+        frames: The run, finished or not.
+        out: The run directory; made if it is not there.
+        date: What the page says about when it was written; now if None.
+
+    Returns:
+        The path of ``report.html``.
+
+    Raises:
+        OSError: The folder cannot be written.
+    """
+    directory = Path(out)
+    effects = comparisons(frames)
+    write_tables(frames, directory / "tables", effects)
+    path = directory / "report.html"
+    write_text(path, render(frames, date=date, effects=effects))
+    return path
+
+
+def render(
+    frames: Frames, *, date: datetime | None = None, effects: pd.DataFrame | None = None
+) -> str:
+    """The page of a run as text; ``effects`` are its `comparisons`, if already computed."""
+    table = comparisons(frames) if effects is None else effects
+    findings = state_findings(frames, table)
+    style = _style()
+    written = (date or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M %Z").strip()
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            name=frames.name,
+            title=short(frames.name, 80),
+            grid=frames.grid,
+            lead=_lead(frames),
+            date=written,
+            style=Markup(style),  # noqa: S704 - our own style sheet
+            style_hash=_csp_hash(style),
+            findings=findings[:MAX_FINDINGS],
+            more_findings=findings[MAX_FINDINGS:],
+            effect_figures=effect_figures(frames, table),
+            effects=effects_section(table, primary=True),
+            exploratory=effects_section(table, primary=False),
+            profile_figures=profile_figures(frames, table),
+            budget_figure=budget_figure(frames, table),
+            levels=levels_section(frames),
+            cells=cells_section(frames),
+            losses=losses_section(frames),
+            marks=marks_section(frames),
+            conventions=conventions_section(frames),
+            settings=settings_section(frames),
+            components=components_section(frames),
+            environment=environment_section(frames),
+        )
+    )
+
+
+def _lead(frames: Frames) -> str:
+    """The grid and how far it got, in a sentence."""
+    n_factors = frames.factors["factor"].nunique()
+    counts = trial_counts(frames)
+    seeds = frames.trials["seed"].nunique()
+    told = [f"{counts[state]:,} {state}" for state in counts if counts[state]]
+    sizes = [
+        f"{short(str(factor))} ({len(rows)})"
+        for factor, rows in frames.factors.groupby("factor", sort=False)
+    ]
+    across = f" of {counted(n_factors, 'factor')}, levels in brackets: {', '.join(sizes[:12])}"
+    if len(sizes) > 12:
+        across += f" and {len(sizes) - 12} more"
+    return (
+        f"{counted(len(frames.cells), 'cell')}{across if n_factors else ''}; "
+        f"{counted(seeds, 'seed')}; {counted(sum(counts.values()), 'trial')}: "
+        f"{', '.join(told) or 'none'}."
+    )
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("reports"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["breakable"] = _breakable
+    return environment
+
+
+# After these a long name may go on in the next line, and within any run of 24 characters.
+_BREAKS = re.compile(r"([._=,/()](?=[^\s\d])|\S{24}(?=\S))")
+
+
+def _breakable(text: str) -> Markup:
+    pieces = _BREAKS.sub("\\1\0", text).split("\0")
+    return Markup("<wbr>").join(pieces)
+
+
+def _style() -> str:
+    return files("reports").joinpath("templates/style.css").read_text(encoding="utf-8")
+
+
+def _csp_hash(text: str) -> str:
+    """The hash by which the page's policy allows its one style sheet and nothing else."""
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"

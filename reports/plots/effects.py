@@ -1,0 +1,175 @@
+"""Effects of all levels on one metric, with their intervals."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from reports.plots.axis import difference_axis, ratio_axis
+from reports.plots.style import LIGHT, WIDTH, Theme, drawable
+from reports.ranking import has_survivors_only, size
+from reports.records import records
+from reports.wording import bounds, change, counted, short
+
+MAX_ROWS = 30
+STATES = ("shown", "exact", "inside noise", "no interval", "trials lost")
+"""What an effect's marker says."""
+
+_MARKER = {"shown": "o", "exact": "D", "inside noise": "o", "no interval": "s", "trials lost": "X"}
+
+
+def effects_table(effects: pd.DataFrame, metric: str, limit: int = MAX_ROWS) -> pd.DataFrame:
+    """The rows to draw for one metric, the largest first.
+
+    Args:
+        effects: `reports.effects.comparisons` of a run.
+        metric: Which metric.
+        limit: How many rows at most; the smallest effects are left out.
+
+    Returns:
+        The rows that have an estimate, with ``name``, ``status`` (one of `STATES`) and ``x``,
+        ``x_low``, ``x_high`` (natural logarithms on a log scale) beside their columns.
+    """
+    rows = effects[(effects["metric"] == metric) & effects["estimate"].notna()]
+    rows = rows.assign(size=size(rows)).sort_values("size", ascending=False, kind="stable")
+    rows = rows.head(limit).reset_index(drop=True)
+    noise = rows["within_noise"].fillna(False).astype(bool)
+    status = np.select(
+        [has_survivors_only(rows), rows["exact"], rows["within_noise"].isna(), noise],
+        ["trials lost", "exact", "no interval", "inside noise"],
+        default="shown",
+    )
+    log = (rows["scale"] == "log").to_numpy(dtype=bool)
+    with np.errstate(divide="ignore"):
+        position = {
+            x: np.where(log, np.log(rows[column].where(log, 1.0)), rows[column])
+            for x, column in (("x", "estimate"), ("x_low", "low"), ("x_high", "high"))
+        }
+    names = [f"{f} = {lv}" for f, lv in zip(rows["factor"], rows["level"], strict=True)]
+    return rows.assign(name=pd.Series(names, dtype=object), status=status, **position)
+
+
+def plot_effects(table: pd.DataFrame, *, unit: str, theme: Theme = LIGHT) -> Figure:
+    """A dot and an interval for each row of `effects_table`, with its figures at the right.
+
+    Dots are filled where an effect is shown and hollow where not; diamonds are exact.
+    """
+    log = bool((table["scale"] == "log").all())
+    figure = Figure(figsize=(WIDTH, 1.15 + 0.3 * len(table)), layout="constrained")
+    axes = figure.subplots()
+    left, right = _span_of(table)
+    axes.set_xlim(left, right)
+    axes.axvline(0, color=theme.muted, linewidth=1, zorder=1)
+    for row in records(table):
+        _draw_row(axes, row, theme, left, right)
+    axes.set_yticks(range(len(table)), [drawable(name, 38) for name in table["name"]])
+    axes.set_ylim(len(table) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0, pad=8)  # clear of the arrows
+    axes.grid(axis="x")
+    axes.set_axisbelow(True)
+    sns.despine(ax=axes, left=True)
+    if log:
+        ratio_axis(axes)
+        axes.set_xlabel("ratio to the baseline level")
+    else:
+        difference_axis(axes)
+        axes.set_xlabel(drawable(f"difference to the baseline level ({unit})", 80))
+    present = [status for status in STATES if (table["status"] == status).any()]
+    handles = [_handle(status, theme) for status in present]
+    figure.legend(handles=handles, loc="outside upper left", ncols=len(present), handletextpad=0.3)
+    return figure
+
+
+def _draw_row(axes: Any, row: Any, theme: Theme, left: float, right: float) -> None:
+    color = theme.accent if row.status in ("shown", "exact") else theme.muted
+    if math.isfinite(row.x_low + row.x_high) or math.isinf(row.x_low) or math.isinf(row.x_high):
+        low, high = max(row.x_low, left), min(row.x_high, right)
+        axes.hlines(row.Index, low, high, color=color, linewidth=2, zorder=2)
+        if row.x_low < left:
+            axes.plot(left, row.Index, marker="<", color=color, clip_on=False)
+        if row.x_high > right:
+            axes.plot(right, row.Index, marker=">", color=color, clip_on=False)
+    axes.plot(row.x, row.Index, **_look(row.status, theme), zorder=3)
+    said = change(row.estimate, row.scale)
+    if not row.exact and not math.isnan(row.low):
+        said += f"  ({bounds(row.low, row.high, row.scale)})"
+    axes.annotate(
+        said,
+        xy=(1.035, row.Index),
+        xycoords=("axes fraction", "data"),
+        va="center",
+        color=theme.text if row.status in ("shown", "exact") else theme.muted,
+        fontsize=9,
+    )
+
+
+def _look(status: str, theme: Theme) -> dict[str, Any]:
+    color = theme.accent if status in ("shown", "exact") else theme.muted
+    hollow = status in ("inside noise", "no interval")
+    return {
+        "marker": _MARKER[status],
+        "markersize": 7,
+        "markeredgecolor": color,
+        "markeredgewidth": 1.6,
+        "markerfacecolor": theme.back if hollow else color,
+        "linestyle": "none",
+    }
+
+
+def _handle(status: str, theme: Theme) -> Line2D:
+    words = {
+        "shown": "beyond noise",
+        "exact": "exact",
+        "inside noise": "inside seed noise",
+        "no interval": "one seed, no interval",
+        "trials lost": "trials lost, no conclusion",
+    }
+    return Line2D([], [], label=words[status], **_look(status, theme))
+
+
+def _span_of(table: pd.DataFrame) -> tuple[float, float]:
+    """The ends of the axis: zero, all estimates, and intervals up to three times as far."""
+    cut = 3 * float(table["x"].abs().max())
+    ends = table[["x", "x_low", "x_high"]].to_numpy(dtype=np.float64)
+    if cut > 0:
+        ends = np.clip(ends, -cut, cut)
+    ends = ends[np.isfinite(ends)]
+    low, high = min(0.0, ends.min(initial=0.0)), max(0.0, ends.max(initial=0.0))
+    margin = 0.06 * (high - low) or 0.1
+    return low - margin, high + margin
+
+
+def describe_effects(table: pd.DataFrame, metric: str, n_all: int) -> tuple[str, str]:
+    """Text alternative and caption of `plot_effects`."""
+    told = [_told(row) for row in records(table.head(8))]
+    alt = f"Dot chart of {counted(len(table), 'effect')} on {metric}. {'; '.join(told)}."
+    if len(table) > len(told):
+        alt += f" {len(table) - len(told)} smaller ones follow."
+    pairs = _span(table["n_pairs"], "pair")
+    seeds = _span(table["n_seeds"], "seed")
+    caption = (
+        f"Effects on {metric}, each level against its factor's baseline, all else equal; "
+        f"n = {pairs}, {seeds} a row. Lines: adjusted 95 % intervals, also in brackets."
+    )
+    if n_all > len(table):
+        caption += f" The {len(table)} largest of {n_all:,}; the others are in tables/effects.csv."
+    dropped = int(table["n_dropped"].sum())
+    if dropped:
+        caption += f" {counted(dropped, 'paired observation')} not used (see the table of effects)."
+    return alt, caption
+
+
+def _told(row: Any) -> str:
+    text = f"{short(row.name)}: {change(row.estimate, row.scale)}"
+    if not row.exact and not math.isnan(row.low):
+        text += f" ({bounds(row.low, row.high, row.scale)})"
+    return f"{text}, {row.status}"
+
+
+def _span(counts: "pd.Series[int]", noun: str) -> str:
+    low, high = int(counts.min()), int(counts.max())
+    return counted(low, noun) if low == high else f"{low:,} to {counted(high, noun)}"

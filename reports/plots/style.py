@@ -1,0 +1,168 @@
+"""How figures look: two themes, the colours of levels, text that any font can draw, SVG."""
+
+import io
+from base64 import b64encode
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol
+
+import matplotlib as mpl
+from matplotlib import font_manager
+from matplotlib.figure import Figure
+
+from reports.frames import Frames
+from reports.pairs import baseline_level, ordered_levels
+from reports.wording import short
+
+WIDTH = 8.2
+"""Inches; at 72 points an inch and 4/3 pixels a point a figure is 787 pixels wide."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Theme:
+    """The colours of everything in a figure but its levels."""
+
+    name: str
+    back: str
+    text: str
+    muted: str
+    grid: str
+    accent: str
+    colors: tuple[str, ...]
+
+    def context(self) -> AbstractContextManager[None]:
+        """Matplotlib's settings for drawing and saving in this theme."""
+        return mpl.rc_context(
+            {
+                "font.family": [
+                    "DejaVu Sans"
+                ],  # comes with matplotlib, so figures are reproducible
+                "font.size": 9.5,
+                "axes.titlesize": 10,
+                "axes.labelsize": 9.5,
+                "legend.fontsize": 9.5,
+                "axes.spines.top": False,
+                "axes.spines.right": False,
+                "axes.linewidth": 0.8,
+                "axes.edgecolor": self.muted,
+                "axes.labelcolor": self.text,
+                "text.color": self.text,
+                "xtick.color": self.muted,
+                "ytick.color": self.muted,
+                "xtick.labelcolor": self.text,
+                "ytick.labelcolor": self.text,
+                "grid.color": self.grid,
+                "grid.linewidth": 0.7,
+                "figure.facecolor": "none",
+                "axes.facecolor": "none",
+                "savefig.facecolor": "none",
+                "legend.frameon": False,
+                "text.parse_math": False,  # a dollar sign in a level's name is a dollar sign
+                "svg.fonttype": "path",  # looks the same whatever fonts the reader has
+                "svg.hashsalt": "ablations",
+            }
+        )
+
+
+# Okabe and Ito's colours, which stay apart for colour-blind readers; black and yellow, each of
+# which vanishes on one background, are left out. The baseline's blue is lighter on dark.
+_SHARED = ("#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
+LIGHT = Theme(
+    name="light",
+    back="#ffffff",
+    text="#1b1f24",
+    muted="#6a737d",
+    grid="#e3e6ea",
+    accent="#0072b2",
+    colors=("#0072b2", *_SHARED),
+)
+DARK = Theme(
+    name="dark",
+    back="#16191d",
+    text="#e6e8eb",
+    muted="#9aa4af",
+    grid="#343a42",
+    accent="#4fa8e0",
+    colors=("#3d9be0", *_SHARED[:4], "#9fd8f7", *_SHARED[5:]),
+)
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_LINES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
+
+MAX_LEVELS = len(_MARKERS)
+"""Levels that one figure tells apart."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LevelStyle:
+    """A level's looks; the colour is an index into a theme's colours."""
+
+    color: int
+    marker: str
+    line: Any
+
+
+def level_styles(frames: Frames) -> Mapping[tuple[str, str], LevelStyle]:
+    """The same looks for the same level in every figure; a baseline has the first ones."""
+    styles: dict[tuple[str, str], LevelStyle] = {}
+    for factor in frames.factors["factor"].unique():
+        baseline = baseline_level(frames, factor)
+        others = [level for level in ordered_levels(frames, factor) if level != baseline]
+        for number, level in enumerate([baseline, *others]):
+            styles[factor, level] = LevelStyle(
+                color=number % MAX_LEVELS,
+                marker=_MARKERS[number % MAX_LEVELS],
+                line=_LINES[number % len(_LINES)],
+            )
+    return styles
+
+
+def drawable(name: str, limit: int = 40) -> str:
+    """A name on one line, shortened, with a replacement for what the figure's font cannot draw."""
+    known = _glyphs()
+    return "".join(c if ord(c) in known else "\ufffd" for c in short(name, limit))
+
+
+@cache
+def _glyphs() -> frozenset[int]:
+    path = font_manager.findfont("DejaVu Sans")
+    return frozenset(font_manager.get_font(path).get_charmap())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """A figure as SVG data URIs for light and dark pages, with what it shows in words."""
+
+    light: str
+    dark: str
+    width: int
+    height: int
+    alt: str
+    caption: str
+
+
+class Plot(Protocol):
+    """A ``plot_…`` function that has got its table."""
+
+    def __call__(self, *, theme: Theme) -> Figure:
+        """Draw it."""
+        ...
+
+
+def draw(plot: Plot, *, alt: str, caption: str) -> Drawing:
+    """Draw a figure in both themes."""
+    light, width, height = _svg_uri(plot, LIGHT)
+    dark, _, _ = _svg_uri(plot, DARK)
+    return Drawing(light=light, dark=dark, width=width, height=height, alt=alt, caption=caption)
+
+
+def _svg_uri(plot: Plot, theme: Theme) -> tuple[str, int, int]:
+    buffer = io.BytesIO()
+    with theme.context():
+        figure = plot(theme=theme)
+        # Without a date, so that the same run gives the same bytes.
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    width, height = (round(float(side) * 96) for side in figure.get_size_inches())
+    encoded = b64encode(buffer.getvalue()).decode("ascii")
+    return f"data:image/svg+xml;base64,{encoded}", width, height

@@ -1,0 +1,293 @@
+"""The tables of a page, ready for its template: text only, numbers as a person reads them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from reports.frames import STATES, Frames
+from reports.ranking import BUDGET, beyond_noise, budget_change, has_survivors_only, size
+from reports.records import records
+from reports.tables import cell_table, level_table, loss_table, mark_table
+from reports.wording import bounds, change, counted, number, percent
+
+MAX_EFFECTS = 500
+MAX_CELLS = 500
+MAX_LOSSES = 200
+MAX_FACTOR_COLUMNS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table of a page.
+
+    Attributes:
+        caption: What it shows, with n.
+        columns: Headings.
+        rows: Cells as text; the first of a row is its heading.
+        numeric: For each column whether it holds numbers, which are set flush right.
+        classes: For each row ``""``, ``base`` (a baseline) or ``faint`` (inside noise, or lost).
+        note: What is left out, or ``""``.
+    """
+
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numeric: Sequence[bool]
+    classes: Sequence[str]
+    note: str = ""
+
+
+def _table(
+    caption: str,
+    columns: dict[str, bool],
+    rows: Sequence[Sequence[str]],
+    classes: Sequence[str] | None = None,
+    note: str = "",
+) -> Table:
+    return Table(
+        caption=caption,
+        columns=list(columns),
+        rows=rows,
+        numeric=list(columns.values()),
+        classes=[""] * len(rows) if classes is None else classes,
+        note=note,
+    )
+
+
+def trial_counts(frames: Frames) -> dict[str, int]:
+    """Trials by the gravest state among their measures, in the order of `STATES`."""
+    order = {state: place for place, state in enumerate(_BY_GRAVITY)}
+    gravity = frames.trials["state"].map(order)
+    worst = gravity.groupby([frames.trials["cell"], frames.trials["seed"]], observed=True).max()
+    counts = worst.value_counts()
+    return {state: int(counts.get(order[state], 0)) for state in STATES}
+
+
+_BY_GRAVITY = ("done", "missing", "skipped", "diverged", "timeout", "crashed", "failed")
+
+
+def effects_section(effects: pd.DataFrame, *, primary: bool) -> Table | None:
+    """Effects on the metrics declared primary, or on the others; by metric, the largest first."""
+    budgets, effects = effects, effects[effects["primary"] == primary]
+    if effects.empty:
+        return None
+    table = effects.assign(size=size(effects), lost=has_survivors_only(effects))
+    largest = table["size"].where(beyond_noise(table)).groupby(table["metric"]).max().fillna(0.0)
+    order = sorted(table["metric"].unique(), key=lambda metric: -largest[metric])
+    table["place"] = table["metric"].map({metric: place for place, metric in enumerate(order)})
+    table = table.sort_values(["place", "size"], ascending=[True, False], kind="stable")
+    budget = budget_change(budgets)
+    rows = [_effect_row(row, budget) for row in records(table.head(MAX_EFFECTS))]
+    classes = ["faint" if row[_VERDICT] not in _SHOWN else "" for row in rows]
+    note = ""
+    if len(table) > MAX_EFFECTS:
+        note = f"{MAX_EFFECTS} of {len(table):,} effects; all are in tables/effects.csv."
+    columns = {
+        "Metric": False,
+        "Change": False,
+        "Effect": True,
+        "Adjusted 95 % interval": True,
+        "Verdict": False,
+        "Same direction": True,
+        "Pairs": True,
+        "Seeds": True,
+        "Not used": True,
+        "Parameters": True,
+    }
+    caption = (
+        "Effects of each level against its factor's baseline, all else equal: ratios for metrics "
+        "on a log scale, differences for the others. Intervals are adjusted by "
+        f"{'Holm' if primary else 'Benjamini–Hochberg'}. The last column is what the level does to "
+        "the number of parameters."
+    )
+    return _table(caption, columns, rows, classes, note)
+
+
+_VERDICT = 4
+_SHOWN = ("beyond noise", "beyond noise, exploratory", "exact")
+
+
+def _effect_row(row: Any, budget: dict[tuple[str, str], float]) -> list[str]:
+    finite = row.n_pairs > 0
+    extra = budget.get((row.factor, row.level))
+    width = "" if pd.isna(row.low) or row.exact else bounds(row.low, row.high, row.scale)
+    return [
+        row.metric,
+        f"{row.factor}: {row.reference} → {row.level}",
+        change(row.estimate, row.scale) if finite else "—",
+        width or "—",
+        _verdict(row),
+        percent(row.same_sign) if finite else "—",
+        number(row.n_pairs),
+        number(row.n_seeds),
+        number(row.n_dropped),
+        change(1 + extra, "log") if extra is not None else "—",
+    ]
+
+
+def _verdict(row: Any) -> str:
+    if row.lost:
+        return "trials lost, no conclusion"
+    if not row.n_pairs:
+        return "not compared"
+    if row.exact:
+        return "exact"
+    if pd.isna(row.within_noise):
+        return "one seed, no interval"
+    if row.within_noise:
+        return "inside noise"
+    return "beyond noise" if row.primary else "beyond noise, exploratory"
+
+
+def levels_section(frames: Frames) -> Table | None:
+    """Means by level of every metric of the measure that counts parameters."""
+    info = frames.metric_info[frames.metric_info["form"] == "metric"]
+    measures = info.loc[info["metric"] == BUDGET, "measure"]
+    metrics = info.loc[info["measure"].isin(measures), "metric"].to_list()
+    if not metrics:
+        return None
+    table = level_table(frames, metrics)
+    if table.empty:
+        return None
+    rows = [
+        [
+            f"{row['factor']} = {row['level']}",
+            number(row["n_cells"]),
+            *(number(round(row[m])) if pd.notna(row[m]) else "—" for m in metrics),
+        ]
+        for row in table.to_dict("records")
+    ]
+    classes = ["base" if baseline else "" for baseline in table["baseline"]]
+    columns = {"Level": False, "Cells": True, **dict.fromkeys(metrics, True)}
+    return _table(
+        "Means over the cells of each level; baseline levels are bold.", columns, rows, classes
+    )
+
+
+def cells_section(frames: Frames) -> Table | None:
+    """Every cell's primary metrics and how they differ from the baseline cell's."""
+    table = cell_table(frames)
+    if table.empty:
+        return None
+    factors = [str(factor) for factor in frames.factors["factor"].unique()]
+    named = factors if 0 < len(factors) <= MAX_FACTOR_COLUMNS else []
+    metrics = list(table["metric"].unique())
+    by_metric = {metric: list(records(rows)) for metric, rows in table.groupby("metric")}
+    base = table.loc[table["metric"] == metrics[0], "baseline"].to_numpy()
+    order = [*base.nonzero()[0], *(~base).nonzero()[0]][:MAX_CELLS]
+    cells = frames.cells.to_dict("records")
+    rows = [
+        [
+            *([cells[i][f] for f in named] if named else [cells[i]["label"]]),
+            *(text for metric in metrics for text in _cell_values(by_metric[metric][i])),
+        ]
+        for i in order
+    ]
+    columns = dict.fromkeys(named or ["Cell"], False)
+    for metric in metrics:
+        columns |= {metric: True, f"{metric}: change": True}
+    note = ""
+    if len(cells) > MAX_CELLS:
+        note = (
+            f"The baseline and the first {MAX_CELLS - int(base.sum()):,} of {len(cells):,} cells; "
+            "the rest is in tables/cells.csv and tables/metrics.csv."
+        )
+    seeds = counted(int(table["n_asked"].iloc[0]), "seed")
+    caption = (
+        f"Means over {seeds} of the primary metrics in {counted(len(cells), 'cell')}, the baseline "
+        "first (bold), and what changes against it. Where a seed diverged or failed the mean of "
+        "the others is not given."
+    )
+    return _table(caption, columns, rows, ["base" if base[i] else "" for i in order], note)
+
+
+def _cell_values(row: Any) -> list[str]:
+    lost = row.n_asked - row.n_seeds
+    if row.state in ("diverged", "failed") or not row.n_seeds:
+        return [f"{row.state or 'no value'} ({lost} of {row.n_asked})", "—"]
+    value = number(row.mean)
+    if lost:
+        value += f" ({row.n_seeds} of {row.n_asked} seeds)"
+    return [value, "—" if pd.isna(row.delta) or row.baseline else change(row.delta, row.scale)]
+
+
+def losses_section(frames: Frames) -> Table | None:
+    """What failed, diverged or was skipped, and what it said."""
+    table = loss_table(frames)
+    if table.empty:
+        return None
+    rows = [
+        [
+            row.message or "(no message)",
+            row.state,
+            row.measure,
+            number(row.n),
+            number(row.n_cells),
+            row.example,
+        ]
+        for row in records(table.head(MAX_LOSSES))
+    ]
+    columns = {
+        "Message": False,
+        "State": False,
+        "Measure": False,
+        "Trials": True,
+        "Cells": True,
+        "For example": False,
+    }
+    note = ""
+    if len(table) > MAX_LOSSES:
+        note = f"{MAX_LOSSES} of {len(table):,} messages; all are in tables/trials.csv."
+    return _table("Trials that gave no value to compare, by message.", columns, rows, note=note)
+
+
+def marks_section(frames: Frames) -> Table | None:
+    """Marks on trials; a cancelled probe is never compared."""
+    table = mark_table(frames)
+    if table.empty:
+        return None
+    rows = [[row.mark, row.measure, number(row.n)] for row in records(table)]
+    caption = "Marks on trials. A trial marked cancelled_probe is never compared."
+    return _table(caption, {"Mark": False, "Measure": False, "Trials": True}, rows)
+
+
+def conventions_section(frames: Frames) -> Table | None:
+    """What each metric and profile means."""
+    rows = [
+        [
+            row.metric,
+            f"{row.form}, primary" if row.primary else row.form,
+            row.unit,
+            "—" if row.better == "neither" else row.better,
+            row.summary,
+            row.convention,
+        ]
+        for row in records(frames.metric_info)
+    ]
+    headings = ("Name", "Form", "Unit", "Better", "What it is", "Convention")
+    caption = "Units and conventions of all metrics and profiles."
+    return _table(caption, dict.fromkeys(headings, False), rows) if rows else None
+
+
+def settings_section(frames: Frames) -> Table | None:
+    """Every value of the model, the measures and the seeds."""
+    return _plain(frames.settings, "Every setting, given or default.", ("key", "value", "origin"))
+
+
+def components_section(frames: Frames) -> Table | None:
+    """The components the cells are made of."""
+    columns = ("kind", "name", "options", "plugin", "version", "summary", "source")
+    return _plain(frames.components, "Components in this run, and where they come from.", columns)
+
+
+def environment_section(frames: Frames) -> Table | None:
+    """Versions and hardware."""
+    return _plain(frames.environment, "Where and with what the run was measured.", ("key", "value"))
+
+
+def _plain(frame: pd.DataFrame, caption: str, columns: tuple[str, ...]) -> Table | None:
+    rows = [[str(row[column]) for column in columns] for row in frame.to_dict("records")]
+    headings = {column.capitalize(): False for column in columns}
+    return _table(caption, headings, rows) if rows else None

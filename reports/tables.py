@@ -1,0 +1,190 @@
+"""Tables for the page and for tables/*.csv."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
+
+from reports.effects import EFFECT_COLUMNS, comparisons
+from reports.files import write_text
+from reports.frames import Frames
+from reports.pairs import baseline_level, ordered_levels
+from reports.panel import REASONS, Panel, panel
+
+FRAMES = (
+    "cells",
+    "trials",
+    "metrics",
+    "profiles",
+    "metric_info",
+    "factors",
+    "components",
+    "environment",
+    "settings",
+)
+
+# A spreadsheet runs a cell that starts like this; a plain number only looks like it.
+_RUNS = re.compile(r"[=+\-@\t\r]")
+_PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)", re.IGNORECASE)
+
+
+def write_tables(
+    frames: Frames, directory: Path, effects: pd.DataFrame | None = None
+) -> list[Path]:
+    """Write every frame and the table of effects as CSV, each file at once.
+
+    NaN is written as ``NaN`` and infinities as ``inf`` and ``-inf``, unknown flags as nothing. Text
+    that a spreadsheet would run gets a leading apostrophe.
+
+    Args:
+        frames: The run.
+        directory: The folder ``tables/``; made if it is not there.
+        effects: `reports.effects.comparisons` of the run, if already computed.
+
+    Raises:
+        OSError: The folder cannot be written.
+    """
+    table = comparisons(frames) if effects is None else effects
+    tables = {name: getattr(frames, name) for name in FRAMES}
+    tables["effects"] = table[list(EFFECT_COLUMNS)]
+    paths: list[Path] = []
+    for name, content in sorted(tables.items()):
+        path = directory / f"{name}.csv"
+        write_text(path, csv_text(content))
+        paths.append(path)
+    return paths
+
+
+def csv_text(table: pd.DataFrame) -> str:
+    """A table as CSV that no spreadsheet runs, with lines ended by ``\\n``."""
+    columns = {str(name): _csv_column(table[name]) for name in table.columns}
+    safe = pd.DataFrame(columns, index=table.index)
+    safe.columns = pd.Index([_neutral(name) for name in columns], dtype=object)
+    return str(safe.to_csv(index=False, na_rep="NaN", lineterminator="\n"))
+
+
+def _csv_column(column: "pd.Series") -> "pd.Series":
+    if types.is_bool_dtype(column):
+        return (
+            column.astype(object).map({True: "true", False: "false"}, na_action="ignore").fillna("")
+        )
+    if types.is_numeric_dtype(column):
+        return column
+    codes, texts = pd.factorize(column)  # a few distinct texts stand in many rows
+    neutral = np.array([_neutral(str(text)) for text in texts], dtype=object)
+    return pd.Series(neutral[codes] if len(texts) else [], index=column.index, dtype=object)
+
+
+def _neutral(text: str) -> str:
+    runs = _RUNS.match(text) and not _PLAIN_NUMBER.fullmatch(text)
+    # A bare carriage return would end the line for many a reader.
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{lines}" if runs else lines
+
+
+def cell_table(frames: Frames, data: Panel | None = None) -> pd.DataFrame:
+    """Every cell with its primary metrics set against the baseline cell, in the grid's order.
+
+    Columns: ``cell``, ``label``, ``baseline``, ``metric``, ``unit``, ``scale``, ``mean`` (over
+    seeds; geometric on a log scale), ``delta`` (to the baseline cell: a difference, or a ratio on a
+    log scale; NaN without one), ``n_seeds`` (values used), ``n_asked``, ``state`` (``""``, or the
+    gravest reason for a value that is not used). A row for each cell and primary metric.
+    """
+    data = panel(frames) if data is None else data
+    baseline = _is_baseline(frames)
+    parts: list[pd.DataFrame] = []
+    for index, info in data.info.iterrows():
+        if not info["primary"]:
+            continue
+        mean, count, grave = _cell_means(data, int(str(index)))
+        reference = mean[baseline][0] if baseline.any() else np.nan
+        log = info["scale"] == "log"
+        parts.append(
+            pd.DataFrame(
+                {
+                    "cell": frames.cells["cell"],
+                    "label": frames.cells["label"],
+                    "baseline": baseline,
+                    "metric": info["metric"],
+                    "unit": info["unit"],
+                    "scale": info["scale"],
+                    "mean": np.exp(mean) if log else mean,
+                    "delta": np.exp(mean - reference) if log else mean - reference,
+                    "n_seeds": count,
+                    "n_asked": len(data.seeds),
+                    "state": grave,
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def _cell_means(data: Panel, index: int) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """(C,) means of usable values, how many there are, the gravest reason for the rest."""
+    usable = data.usable[index]
+    count = usable.sum(axis=1)
+    total = np.where(usable, data.values[index], 0.0).sum(axis=1)
+    mean = np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)
+    worst = data.reason[index].max(axis=1, initial=0)
+    return mean, count, ["" if code == 0 else REASONS[code] for code in worst]
+
+
+def _is_baseline(frames: Frames) -> np.ndarray:
+    """(C,) which cell has the baseline level of every factor."""
+    flags = np.ones(len(frames.cells), dtype=bool)
+    for factor in frames.factors["factor"].unique():
+        flags &= (frames.cells[factor] == baseline_level(frames, factor)).to_numpy(dtype=bool)
+    return flags
+
+
+def level_table(frames: Frames, metrics: Iterable[str], data: Panel | None = None) -> pd.DataFrame:
+    """Means over cells and seeds of some metrics, by factor and level.
+
+    Columns: ``factor``, ``level``, ``baseline``, ``n_cells`` (with a usable value of every metric),
+    then a column a metric (geometric mean on a log scale).
+    """
+    data = panel(frames) if data is None else data
+    chosen = [i for i, metric in enumerate(data.info["metric"]) if metric in set(metrics)]
+    means = [_cell_means(data, i)[0] for i in chosen]
+    whole = np.isfinite(np.array(means)).all(axis=0) if means else np.zeros(len(frames.cells), bool)
+    rows: list[dict[str, object]] = []
+    for factor in frames.factors["factor"].unique():
+        for level in ordered_levels(frames, factor):
+            here = whole & (frames.cells[factor] == level).to_numpy(dtype=bool)
+            row: dict[str, object] = {
+                "factor": factor,
+                "level": level,
+                "baseline": level == baseline_level(frames, factor),
+                "n_cells": int(here.sum()),
+            }
+            for i, mean in zip(chosen, means, strict=True):
+                value = mean[here].mean() if here.any() else np.nan
+                log = data.info["scale"].iloc[i] == "log"
+                row[data.info["metric"].iloc[i]] = np.exp(value) if log else value
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def loss_table(frames: Frames) -> pd.DataFrame:
+    """Trials that are not done, grouped by what became of them, the most frequent first.
+
+    Columns: ``state``, ``measure``, ``message``, ``n`` (trials), ``n_cells``, ``example`` (the
+    label of one cell). Trials that have merely not run yet are left out.
+    """
+    lost = frames.trials[~frames.trials["state"].isin(["done", "missing"])]
+    lost = lost.merge(frames.cells[["cell", "label"]], on="cell", how="left")
+    grouped = lost.groupby(["state", "measure", "message"], sort=True, observed=True)
+    table = grouped.agg(
+        n=("seed", "size"), n_cells=("cell", "nunique"), example=("label", "first")
+    ).reset_index()
+    return table.sort_values(["n"], ascending=False, kind="stable", ignore_index=True)
+
+
+def mark_table(frames: Frames) -> pd.DataFrame:
+    """How many trials carry each mark: ``mark``, ``measure``, ``n``."""
+    marked = frames.trials.loc[frames.trials["marks"] != "", ["measure", "marks"]]
+    split = marked.assign(mark=marked["marks"].astype(object).str.split(",")).explode("mark")
+    return split.groupby(["mark", "measure"], sort=True).size().reset_index(name="n")

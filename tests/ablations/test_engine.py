@@ -1,0 +1,291 @@
+"""A grid carried out: states, resume, order, workers, edits; nothing measured twice."""
+
+import dataclasses
+import math
+import sqlite3
+
+import pytest
+
+import ablations
+from ablations import engine
+from ablations.store import Store
+from registry import Catalog, ComponentSpec, MeasureSpec, Metric, PluginRecord, Provenance, discover
+from tests.ablations import strangers
+
+GRID = {
+    "name": "small",
+    "model": {"depth": 2, "d_model": 32, "n_heads": 4, "context": 16, "vocab_size": 64},
+    "factors": {"norm": ["layernorm", "rmsnorm"], "placement": ["pre", "post"]},
+    "seeds": 2,
+    "measures": ["parameters", "gradient_flow"],
+}
+
+
+def grid(catalog=None, **changes):
+    return ablations.load_grid({**GRID, **changes}, catalog or discover())
+
+
+def values(out):
+    """Everything measured, by its keys."""
+    frames = ablations.open_run(out).frames()
+    found = {}
+    for frame, column in ((frames.metrics, "metric"), (frames.profiles, "profile")):
+        for row in frame.to_dict("records"):
+            key = (row["cell"], row["seed"], row[column], row.get("position"))
+            found[key] = row["value"]
+    return found
+
+
+def strange_catalog():
+    """The built-ins, and components of a stranger's that fail in their several ways."""
+    provenance = Provenance(distribution="strange", version="1.0")
+    specs = (
+        *(
+            ComponentSpec(kind="norm", name=name, target=cls, provenance=provenance)
+            for name, cls in strangers.NORMS.items()
+        ),
+        MeasureSpec(
+            name="answer",
+            target=strangers.Answer,
+            mode="static",
+            metrics=(Metric(name="value", unit="answers", summary="The answer."),),
+            provenance=provenance,
+        ),
+    )
+    record = PluginRecord(name="strange:norms", version="1.0", state="loaded", specs=specs)
+    return Catalog([*discover().plugins, record])
+
+
+@pytest.fixture(autouse=True)
+def no_report(monkeypatch):
+    """Writing a report takes longer than these runs; the fixture below and one test write it."""
+    real = engine.write_report
+    monkeypatch.setattr(engine, "write_report", lambda out: out / "report.html")
+    return real
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The small grid, run inline from start to end."""
+    out = tmp_path_factory.mktemp("undisturbed") / "run"
+    summary = ablations.run(grid(), out, executor="inline")
+    return out, summary
+
+
+def test_a_run_leaves_the_run_directory(undisturbed):
+    out, summary = undisturbed
+    assert (summary.trials, summary.reused, summary.failed) == (8, 0, 0)
+    assert summary.states == {"done": 8}
+    assert {p.name for p in out.iterdir() if not p.name.startswith(".")} == {
+        "results.sqlite",
+        "report.html",
+        "tables",
+        "grid.yaml",
+    }
+    assert ablations.load_grid(out / "grid.yaml").factors == grid().factors
+    frames = ablations.open_run(out).frames()
+    assert set(frames.trials["state"]) == {"done"}
+    assert len(frames.trials) == 4 * 2 * 2
+    assert len(frames.cells) == 4
+
+
+def test_workers_and_order_leave_every_bit(undisturbed, tmp_path):
+    reference = values(undisturbed[0])
+    assert len(reference) > 8 * 20
+    shuffled = grid(
+        factors={"placement": ["post", "pre"], "norm": ["rmsnorm", "layernorm"]}, seeds=[1, 0]
+    )
+    summary = ablations.run(shuffled, tmp_path, workers=2)
+    assert summary.states == {"done": 8}
+    assert values(tmp_path) == reference
+
+
+def test_a_second_run_measures_nothing(undisturbed):
+    out, _ = undisturbed
+    before = (out / "results.sqlite").read_bytes()
+    told = []
+    summary = ablations.run(
+        grid(), out, executor="inline", started=lambda *counts: told.append(counts)
+    )
+    assert told == [(0, 8)]
+    assert (summary.reused, summary.states) == (8, {})
+    assert values(out) and (out / "results.sqlite").stat().st_size == len(before)
+
+
+def test_a_run_that_was_stopped_resumes_to_the_same_bits(undisturbed, tmp_path):
+    count = 0
+
+    def stop_after_three(state):
+        nonlocal count
+        count += 1
+        if count == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ablations.run(grid(), tmp_path, executor="inline", ended=stop_after_three)
+    summary = ablations.run(grid(), tmp_path, executor="inline")
+    assert (summary.reused, summary.states) == (3, {"done": 5})
+    assert values(tmp_path) == values(undisturbed[0])
+
+
+def test_an_edited_grid_adds_what_is_new_and_keeps_what_is_there(undisturbed, tmp_path):
+    ablations.run(grid(), tmp_path, executor="inline")
+    more = grid(seeds=3, factors={**GRID["factors"], "activation": ["gelu", "relu"]})
+    summary = ablations.run(more, tmp_path, executor="inline")
+    # Cells at the default activation keep their identity: 4 cells × 2 seeds of 8 × 3.
+    assert (summary.trials, summary.reused, summary.states) == (24, 8, {"done": 16})
+    back = ablations.run(grid(), tmp_path, executor="inline")
+    assert (back.trials, back.reused) == (8, 8)
+    assert values(tmp_path) == values(undisturbed[0])
+
+
+def test_a_new_measure_is_added_without_the_old_ones(tmp_path):
+    catalog = strange_catalog()
+    ablations.run(grid(catalog), tmp_path, executor="inline", catalog=catalog)
+    more = grid(catalog, measures=[*GRID["measures"], "answer"])
+    summary = ablations.run(more, tmp_path, executor="inline", catalog=catalog)
+    assert summary.states == {"done": 8}
+    with sqlite3.connect(tmp_path / "results.sqlite") as connection:
+        counts = dict(
+            connection.execute("SELECT measure, COUNT(*) FROM trials GROUP BY measure").fetchall()
+        )
+    assert counts == {"parameters": 8, "gradient_flow": 8, "answer": 8}
+    assert ablations.open_run(tmp_path).frames().metrics.query("metric == 'answer.value'")[
+        "value"
+    ].tolist() == [42.0] * 8
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "message"),
+    [
+        ("raising", "failed", "RuntimeError: not today"),
+        ("exploding", "diverged", "not finite: "),
+    ],
+)
+def test_one_bad_level_costs_its_own_trials(tmp_path, undisturbed, name, state, message):
+    catalog = strange_catalog()
+    asked = grid(catalog, factors={"norm": ["layernorm", name], "placement": ["pre", "post"]})
+    summary = ablations.run(asked, tmp_path, executor="inline", catalog=catalog)
+    assert summary.states == {"done": 4, state: 4}
+    assert summary.failed == (4 if state == "failed" else 0)
+    frames = ablations.open_run(tmp_path).frames()
+    flow = frames.trials[frames.trials["measure"] == "gradient_flow"]
+    bad = flow[flow["state"] == state]
+    assert len(bad) == 4
+    assert bad["message"].str.startswith(message).all()
+    counted = frames.trials[frames.trials["measure"] == "parameters"]
+    assert set(counted["state"]) == {"done"}
+    reference = values(undisturbed[0])
+    good = {key: value for key, value in values(tmp_path).items() if key in reference}
+    assert len(good) >= len(reference) / 2
+    assert all(reference[key] == value for key, value in good.items())
+
+
+def test_a_diverged_value_is_kept_as_it_is(tmp_path):
+    catalog = strange_catalog()
+    asked = grid(catalog, factors={"norm": ["layernorm", "exploding"]})
+    ablations.run(asked, tmp_path, executor="inline", catalog=catalog)
+    losses = ablations.open_run(tmp_path).frames().metrics.query("metric == 'gradient_flow.loss'")
+    assert len(losses) == 4
+    assert sum(map(math.isnan, losses["value"])) == 2
+
+
+def test_a_component_that_cannot_be_built_is_skipped_with_its_reason(tmp_path):
+    catalog = strange_catalog()
+    asked = grid(catalog, factors={"norm": ["layernorm", "even"], "d_model": [32, 36]})
+    summary = ablations.run(asked, tmp_path, executor="inline", catalog=catalog)
+    assert summary.trials == 3 * 2
+    frames = ablations.open_run(tmp_path).frames()
+    skipped = frames.trials[frames.trials["state"] == "skipped"]
+    assert set(skipped["message"]) == {"norm 'even': d_model must divide by 8, not 36"}
+    assert len(skipped) == 1 * 2 * 2
+
+
+def test_a_level_that_is_skipped_everywhere_is_an_error_before_anything_runs(tmp_path):
+    catalog = strange_catalog()
+    asked = grid(catalog, factors={"norm": ["layernorm", "never"]})
+    with pytest.raises(ablations.GridError, match=r"never.*no dims suit it"):
+        ablations.run(asked, tmp_path / "run", executor="inline", catalog=catalog)
+    assert not (tmp_path / "run").exists()
+
+
+def test_failed_trials_are_run_again_and_done_ones_are_not(tmp_path, monkeypatch):
+    catalog = strange_catalog()
+    asked = grid(catalog, factors={"norm": ["layernorm", "raising"]})
+    ablations.run(asked, tmp_path, executor="inline", catalog=catalog)
+    monkeypatch.setattr(strangers.Raising, "forward", lambda self, x: x)
+    summary = ablations.run(asked, tmp_path, executor="inline", catalog=catalog)
+    assert (summary.reused, summary.states) == (2, {"done": 2})
+
+
+def test_fail_fast_stops_at_the_first_failure(tmp_path):
+    catalog = strange_catalog()
+    asked = grid(catalog, factors={"norm": ["raising", "layernorm"]}, seeds=5)
+    summary = ablations.run(asked, tmp_path, executor="inline", catalog=catalog, fail_fast=True)
+    assert summary.stopped
+    assert summary.states == {"failed": 1}
+    assert summary.report == tmp_path / "report.html"
+
+
+def test_fresh_moves_the_old_run_aside(tmp_path):
+    out = tmp_path / "run"
+    ablations.run(grid(), out, executor="inline")
+    summary = ablations.run(grid(), out, executor="inline", fresh=True)
+    assert summary.states == {"done": 8}
+    (old,) = (path for path in tmp_path.iterdir() if path != out)
+    assert old.name.startswith("run.")
+    assert values(old) == values(out)
+
+
+def test_other_bits_are_measured_anew(undisturbed, tmp_path):
+    ablations.run(grid(), tmp_path, executor="inline")
+    summary = ablations.run(grid(dtype="float64"), tmp_path, executor="inline")
+    assert (summary.reused, summary.states) == (0, {"done": 8})
+
+
+def test_an_edited_source_is_measured_anew(tmp_path, monkeypatch):
+    ablations.run(grid(), tmp_path, executor="inline")
+    monkeypatch.setattr(engine, "FINAL", frozenset())
+    assert ablations.run(grid(), tmp_path, executor="inline").reused == 0
+    monkeypatch.undo()
+    from ablations import identity
+
+    real = identity._source
+    monkeypatch.setattr(
+        identity, "_source", lambda name: "edited" if name.endswith("norms") else real(name)
+    )
+    assert ablations.run(grid(), tmp_path, executor="inline").reused == 0
+
+
+def test_an_unknown_executor_is_named(tmp_path):
+    with pytest.raises(LookupError, match=r"^unknown executor 'locl'; did you mean 'local'\?"):
+        ablations.run(grid(), tmp_path / "run", executor="locl")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_report_can_be_written_while_a_run_goes_on(tmp_path, no_report):
+    seen = []
+
+    def look(state):
+        if not seen:
+            assert no_report(tmp_path).is_file()
+        frames = ablations.open_run(tmp_path).frames()
+        seen.append(int((frames.trials["state"] == "missing").sum()))
+
+    ablations.run(grid(), tmp_path, executor="inline", ended=look)
+    assert seen == [14, 12, 10, 8, 6, 4, 2, 0]
+
+
+def test_a_stored_result_of_another_identity_is_missing(tmp_path):
+    ablations.run(grid(), tmp_path, executor="inline")
+    planned = ablations.plan(grid())
+    from ablations.record import run_plan
+    from registry import Execution
+
+    recorded = run_plan(planned, executor="inline", execution=Execution())
+    other = dict.fromkeys(recorded.identities, "0" * 16)
+    with Store.create_or_open(tmp_path) as store:
+        store.begin(dataclasses.replace(recorded, identities=other))
+    frames = ablations.open_run(tmp_path).frames()
+    assert set(frames.trials["state"]) == {"missing"}
+    assert frames.metrics.empty

@@ -1,0 +1,102 @@
+"""Identities: what must be measured anew after an edit, and what may be reused."""
+
+import importlib
+import sys
+
+import pytest
+
+from ablations import identity as module
+from ablations.identity import components_of, identity
+from registry.spec import Choice
+from tests.ablations.decoders import small
+
+BITS = {"torch": "2.13.0", "device": "cpu", "dtype": "float32", "threads": "1"}
+MEASURE = Choice(name="parameters", target="ablations.measures.parameters:Parameters")
+CONTENT = {"norm": "layernorm", "depth": 3}
+
+
+def asked(content=CONTENT, measure=MEASURE, bits=BITS, **model):
+    return identity(content, small(**model), measure, bits)
+
+
+def test_the_same_question_has_the_same_identity():
+    assert asked() == asked(content=dict(reversed(CONTENT.items())))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"content": {"norm": "rmsnorm", "depth": 3}},
+        {"content": {"norm": "layernorm", "depth": "3"}},
+        {"measure": Choice(name="parameters", target=MEASURE.target, options={"batch": 3})},
+        {"measure": Choice(name="flow", target="ablations.measures.gradient_flow:GradientFlow")},
+        *({"bits": {**BITS, key: "other"}} for key in BITS),
+    ],
+    ids=str,
+)
+def test_every_part_of_the_question_counts(change):
+    assert asked(**change) != asked()
+
+
+@pytest.fixture()
+def stranger(tmp_path, monkeypatch):
+    """A package of a stranger's with a norm; returns its folder."""
+    package = tmp_path / "stranger_norms"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "norms.py").write_text("class Norm: ...\n")
+    (package / "helper.py").write_text("EPS = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.invalidate_caches()
+    module._source.cache_clear()
+    yield package
+    sys.modules.pop("stranger_norms", None)
+    module._source.cache_clear()
+
+
+def with_norm(target):
+    architecture = small()
+    import dataclasses
+
+    layers = tuple(
+        dataclasses.replace(layer, norm=Choice(name="theirs", target=target))
+        for layer in architecture.layers
+    )
+    return dataclasses.replace(architecture, layers=layers)
+
+
+def test_an_edit_anywhere_in_a_plugin_counts_for_its_cells_alone(stranger):
+    def both():
+        module._source.cache_clear()
+        theirs = with_norm("stranger_norms.norms:Norm")
+        return identity(CONTENT, theirs, MEASURE, BITS), asked()
+
+    before, ours_before = both()
+    assert both() == (before, ours_before)
+    (stranger / "helper.py").write_text("EPS = 2\n")
+    after, ours_after = both()
+    assert after != before
+    assert ours_after == ours_before
+
+
+def test_nothing_of_a_plugin_is_imported_for_it(stranger):
+    (stranger / "__init__.py").write_text("raise SystemExit('imported')\n")
+    identity(CONTENT, with_norm("stranger_norms.norms:Norm"), MEASURE, BITS)
+    assert "stranger_norms" not in sys.modules
+
+
+def test_components_are_all_that_a_decoder_is_built_from():
+    names = {
+        choice.name
+        for choice in components_of(
+            small(
+                norm={"layers": ["layernorm", "rmsnorm"]},
+                embedding_norm="none",
+                position="rope",
+                attention="mqa",
+            )
+        )
+    }
+    assert names == {
+        "layernorm", "rmsnorm", "none", "gelu", "mlp", "mqa", "rope", "add", "pre", "normal",
+    }  # fmt: skip

@@ -1,0 +1,115 @@
+"""Initial values: one stream per seed and parameter path, whatever stands around it."""
+
+import itertools
+
+import pytest
+import torch
+
+from ablations.decoder import stream_seed
+from ablations.initialization import initialized_decoder, slices
+from tests.ablations.decoders import build, small
+
+
+def weights(**model):
+    return {
+        piece.stream: piece.tensor.clone() for piece in slices(build(**model)) if piece.initialized
+    }
+
+
+CHANGES = [
+    {"norm": "rmsnorm"},
+    {"activation": "silu"},
+    {"activation": "swiglu", "d_ff": 128},
+    {"attention": "mqa"},
+    {"attention": {"gqa": {"n_kv_heads": 2}}},
+    {"position": "rope"},
+    {"residual": "gated"},
+    {"placement": "post"},
+    {"placement": {"parallel": {"norms": 2}}},
+    {"placement": "sandwich"},
+    {"bias": False},
+    {"depth": 5},
+    {"tie_embeddings": True},
+    {"attention": {"mha": {"qk_norm": "per_head"}}},
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_one_change_leaves_every_other_matrix_bit_identical(change):
+    before, after = weights(d_ff=128), weights(**{"d_ff": 128, **change})
+    common = [name for name in before if name in after and before[name].shape == after[name].shape]
+    assert len(common) >= 14
+    for name in common:
+        assert torch.equal(before[name], after[name]), name
+
+
+def test_q_of_grouped_queries_is_q_of_multi_head():
+    full, grouped = build(), build(attention={"gqa": {"n_kv_heads": 2}})
+    for ours, theirs in zip(full.blocks, grouped.blocks, strict=True):
+        assert torch.equal(ours.attention.qkv.weight[:32], theirs.attention.qkv.weight[:32])
+
+
+def test_every_matrix_has_a_stream_of_its_own():
+    drawn = list(weights().values())
+    for one, other in itertools.combinations(drawn, 2):
+        if one.shape == other.shape:
+            assert not torch.equal(one, other)
+
+
+def test_the_seed_changes_every_matrix_and_equal_seeds_none():
+    first, again = weights(), weights()
+    other = {p.stream: p.tensor for p in slices(build(seed=1)) if p.initialized}
+    for name, tensor in first.items():
+        assert torch.equal(tensor, again[name])
+        assert not torch.equal(tensor, other[name])
+
+
+def test_a_draw_does_not_depend_on_what_was_drawn_before():
+    torch.manual_seed(5)
+    first = build().state_dict()
+    torch.manual_seed(6)
+    torch.rand(1000)
+    second = build().state_dict()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_the_stream_is_the_documented_one():
+    generator = torch.Generator().manual_seed(stream_seed(0, "blocks.2.attention.k.weight"))
+    expected = torch.empty(32, 32).normal_(0, 0.02, generator=generator)
+    assert torch.equal(build().blocks[2].attention.qkv.weight[32:64], expected)
+
+
+def test_vectors_keep_what_their_constructor_gave():
+    decoder = build(residual={"scaled": {"per_channel": True, "value": 0.1}})
+    for name, parameter in decoder.named_parameters():
+        if parameter.ndim == 1:
+            expected = 0.1 if "residual" in name else float(name.endswith("norm.weight"))
+            assert torch.all(parameter == expected), name
+
+
+def test_gains_of_the_placement_scale_their_roles_alone():
+    depth = 3
+    plain, gained = (
+        weights(initializer="xavier"),
+        weights(initializer="xavier", placement="deepnorm"),
+    )
+    beta = (8 * depth) ** -0.25
+    for name, tensor in gained.items():
+        kind = name.removesuffix(".weight").rpartition(".")[2]
+        factor = beta if kind in ("v", "out", "up", "down") else 1.0
+        torch.testing.assert_close(tensor, plain[name] * factor, rtol=1e-6, atol=0)
+
+
+def test_other_types_hold_the_same_draws():
+    double = initialized_decoder(small(), 0, dtype=torch.float64)
+    for ours, theirs in zip(build().parameters(), double.parameters(), strict=True):
+        assert torch.equal(ours.double(), theirs)
+
+
+def test_sinusoids_are_as_large_as_the_embeddings():
+    decoder = build(position="sinusoidal", embedding_scale=5.0, context=256)
+    x = decoder.token_embedding.weight * 5.0
+    positions = decoder.positions[0].embed(torch.zeros(1, 256, 32), torch.arange(256))
+    assert float(positions.square().mean().sqrt()) == pytest.approx(
+        float(x.detach().square().mean().sqrt()), rel=0.02
+    )

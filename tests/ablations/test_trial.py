@@ -1,0 +1,104 @@
+"""A trial in a worker: each measure has a state of its own, and what comes back is plain."""
+
+import math
+import pickle
+
+import pytest
+
+from ablations.results import ProfileValues
+from ablations.trial import Measurement, NotApplicable, PlannedMeasure, Trial, measure_trial
+from registry.spec import Choice
+from tests.ablations.decoders import small
+
+
+class Fine:
+    def measure(self, context):
+        return Measurement(metrics={"depth": float(context.architecture.depth)}, marks=("seen",))
+
+
+class Raising:
+    def measure(self, context):
+        raise RuntimeError("no such thing")
+
+
+class Inapplicable:
+    def measure(self, context):
+        raise NotApplicable("attention 'mean' has no weights")
+
+
+class Diverging:
+    def __init__(self, *, value: float) -> None:
+        self.value = value
+
+    def measure(self, context):
+        profile = ProfileValues.along("depth", [1.0, self.value])
+        return Measurement(metrics={"fine": 1.0}, profiles={"row": profile})
+
+
+def planned(cls, **options):
+    choice = Choice(name=cls.__name__.lower(), target=f"{__name__}:{cls.__name__}", options=options)
+    return PlannedMeasure(choice=choice, identity="0" * 16)
+
+
+def trial(*measures, **model):
+    return Trial(cell="c" * 16, seed=7, architecture=small(**model), measures=measures)
+
+
+def test_each_measure_ends_in_a_state_of_its_own():
+    result = measure_trial(
+        trial(planned(Raising), planned(Fine), planned(Inapplicable), planned(Diverging, value=2.0))
+    )
+    assert [(m.measure, m.state, m.message) for m in result.measures] == [
+        ("raising", "failed", "RuntimeError: no such thing"),
+        ("fine", "done", ""),
+        ("inapplicable", "skipped", "not applicable: attention 'mean' has no weights"),
+        ("diverging", "done", ""),
+    ]
+    assert "raise RuntimeError" in result.measures[0].traceback
+    assert result.measures[1].metrics == {"fine.depth": 3.0}
+    assert result.measures[1].marks == ("seen",)
+    assert result.measures[3].profiles["diverging.row"].values == (1.0, 2.0)
+    assert (result.cell, result.seed) == ("c" * 16, 7)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_value_that_is_not_finite_is_a_result_of_its_own(value):
+    (measured,) = measure_trial(trial(planned(Diverging, value=value))).measures
+    assert (measured.state, measured.message) == (
+        "diverged",
+        "not finite: diverging.row",
+    )
+    kept = measured.profiles["diverging.row"].values[1]
+    assert kept == value or (math.isnan(kept) and math.isnan(value))
+
+
+def test_trials_and_results_travel():
+    asked = trial(planned(Fine), attention={"gqa": {"n_kv_heads": 2}}, activation="swiglu")
+    assert pickle.loads(pickle.dumps(asked)) == asked
+    result = measure_trial(asked)
+    back = pickle.loads(pickle.dumps(result))
+    assert back == result
+
+
+@pytest.mark.parametrize(
+    ("model", "states"),
+    [
+        ({"initializer": {"normal": {"std": 1e30}}}, {"done", "diverged"}),
+        ({}, {"done"}),
+    ],
+)
+def test_the_built_in_measures_of_a_trial(model, states):
+    measures = [
+        PlannedMeasure(choice=Choice(name=name, target=target, options=options), identity="")
+        for name, target, options in [
+            ("parameters", "ablations.measures.parameters:Parameters", {}),
+            (
+                "gradient_flow",
+                "ablations.measures.gradient_flow:GradientFlow",
+                {"batch": 2, "length": None},
+            ),
+        ]
+    ]
+    result = measure_trial(trial(*measures, **model))
+    assert {m.state for m in result.measures} == states
+    assert result.measures[0].state == "done"

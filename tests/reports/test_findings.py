@@ -1,0 +1,186 @@
+"""Sentences that say what the data say, and no more."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reports import Finding, Frames, state_findings
+from tests.reports.simulated import default_run, empty_run, make_frames, set_state
+
+TWO_BY_TWO = {"norm": ["a", "b"], "size": ["1", "2"]}
+NOISE = np.random.default_rng(1).normal(0, 0.05, size=(4, 4))
+
+
+@pytest.fixture(scope="module")
+def default() -> list[Finding]:
+    return state_findings(default_run())
+
+
+def texts(frames: Frames, kind: str) -> list[str]:
+    return [plain(f.text) for f in state_findings(frames) if f.kind == kind]
+
+
+def plain(text: str) -> str:
+    return text.replace("\u00a0", " ").replace("\u2212", "-")
+
+
+def logs(effect_b: float, noise: np.ndarray = NOISE) -> np.ndarray:
+    return np.exp(np.array([0, 0, effect_b, effect_b])[:, None] + noise)
+
+
+def test_the_factor_that_matters_most_leads(default: list[Finding]) -> None:
+    assert [(f.kind, f.metric, f.factor) for f in default[:3]] == [
+        ("most", "gradient_flow.embedding", "placement"),
+        ("most", "gradient_flow.sensitivity_ratio", "placement"),
+        ("most", "parameters.total", "attention"),
+    ]
+    assert re.fullmatch(
+        r"gradient_flow\.embedding: placement matters most; placement = post instead of pre makes "
+        r"it 2\.1\d times as large, with under 0\.01 % fewer parameters \(adjusted 95 % interval "
+        r"2\.\d\d to 2\.\d\d; 36 pairs, 5 seeds; same direction in every pair\)\.",
+        plain(default[0].text),
+    )
+
+
+def test_exact_and_unchanged_are_said(default: list[Finding]) -> None:
+    by_key = {(f.metric, f.level): plain(f.text) for f in default}
+    assert by_key["parameters.total", "mqa"].endswith(
+        "attention = mqa instead of mha changes it by -1,181,952 parameters, 12.3 % less "
+        "(exact, no seed changes it; mean of 24 pairs, 5 seeds; same direction in every pair)."
+    )
+    noise = [plain(f.text) for f in default if f.kind == "noise"]
+    assert (
+        "parameters.total: unchanged in every pair and seed by activation = silu (5 seeds)."
+        in noise
+    )
+
+
+def test_effects_come_by_size_and_noise_after_them(default: list[Finding]) -> None:
+    kinds = [finding.kind for finding in default]
+    assert kinds == sorted(kinds, key=["most", "effect", "undecided", "noise", "exploratory"].index)
+    same = [f for f in default if f.metric == "gradient_flow.embedding" and f.estimate]
+    sizes = [abs(np.log(f.estimate)) for f in same]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(sizes) == 4
+
+
+def test_inside_noise_is_one_sentence_without_a_direction() -> None:
+    (text,) = texts(make_frames(TWO_BY_TWO, {"x": np.exp(NOISE)}, scale="log"), "noise")
+    assert text == "x: inside seed noise, no effect is shown of norm = b and size = 2 (4 seeds)."
+
+
+def test_overlapping_intervals_name_no_winner() -> None:
+    values = np.exp(np.array([0, 0.99, 1, 1.99])[:, None] + NOISE)
+    (text,) = texts(make_frames(TWO_BY_TWO, {"x": values}, scale="log"), "most")
+    assert re.match(
+        r"x: (norm|size) has the largest effect, though its interval overlaps with that of "
+        r"(norm|size); ",
+        text,
+    )
+
+
+def test_small_ratios_are_percentages_and_large_ones_are_times() -> None:
+    frames = make_frames(TWO_BY_TWO, {"x": logs(0.1, NOISE / 20)}, scale="log")
+    assert "changes it by +10." in texts(frames, "most")[0]
+    frames = make_frames(TWO_BY_TWO, {"x": logs(-1, NOISE / 20)}, scale="log")
+    assert "makes it 0.36" in texts(frames, "most")[0]
+
+
+def test_direction_that_does_not_hold_everywhere_is_said() -> None:
+    values = np.exp(np.array([0, 0, 1, -0.2])[:, None] + NOISE / 10)
+    (text, *_) = texts(make_frames(TWO_BY_TWO, {"x": values}, scale="log"), "most")
+    assert "same direction in 50 % of the pairs" in text
+
+
+def test_one_seed_gives_no_interval() -> None:
+    frames = make_frames(TWO_BY_TWO, {"x": logs(1)[:, :1]}, scale="log")
+    findings = state_findings(frames)
+    assert {finding.kind for finding in findings} == {"undecided"}
+    assert all("one seed: no interval can be given" in finding.text for finding in findings)
+
+
+@pytest.mark.parametrize("state", ["diverged", "failed", "timeout"])
+def test_survivors_alone_are_no_finding(state: str) -> None:
+    frames = make_frames(TWO_BY_TWO, {"x": logs(1)}, scale="log")
+    trials = frames.trials
+    lost = set_state(
+        frames, (trials["seed"] == 1) & (trials["cell"] == trials["cell"].iloc[-1]), state
+    )
+    assert not texts(lost, "most")
+    assert not texts(lost, "effect")
+    text = next(t for t in texts(lost, "undecided") if "norm = b" in t)
+    word = "diverged" if state == "diverged" else "failed"
+    assert text.startswith(
+        "x: no conclusion is drawn about norm = b instead of a, as 2 of 8 paired observations are "
+        f"not used: 1 {word} and 1 without their partner in another seed. Among the survivors "
+        "alone:"
+    )
+    assert text.endswith("which is not a finding.")
+
+
+def test_a_factor_that_lost_trials_is_named_beside_the_winner() -> None:
+    factors = {"norm": ["a", "b"], "size": ["1", "2", "3"]}
+    noise = np.random.default_rng(1).normal(0, 0.05, size=(6, 4))
+    values = np.exp(np.array([0, 0, 0, 1, 1, 1])[:, None] + noise)
+    frames = make_frames(factors, {"x": values}, scale="log")
+    cells = frames.cells.set_index("cell")["size"].loc[frames.trials["cell"]].to_numpy()
+    lost = set_state(frames, pd.Series(cells == "3"), "diverged")
+    assert not texts(lost, "most")  # norm = b lost pairs to it as well
+    marked = set_state(frames, pd.Series(cells == "3"), "skipped")
+    (text,) = texts(marked, "most")
+    assert "4 of 12 paired observations are not used: 4 skipped" in text
+
+
+def test_unfinished_run_says_what_is_missing() -> None:
+    findings = state_findings(empty_run())
+    assert {finding.kind for finding in findings} == {"undecided"}
+    assert "408 of 408" not in findings[0].text or findings[0].n_dropped == 408
+    assert "not run yet" in findings[0].text
+
+
+def test_parameters_are_told_beside_other_metrics_only(default: list[Finding]) -> None:
+    by_key = {(f.metric, f.level): plain(f.text) for f in default if f.level}
+    assert "with 12.3 % fewer parameters" in by_key["gradient_flow.embedding", "mqa"]
+    assert "parameters (exact" not in by_key["parameters.total", "mqa"]
+    assert "parameters (" not in by_key["gradient_flow.embedding", "silu"]  # an equal budget
+
+
+def test_exploratory_effects_are_counted_not_told(default: list[Finding]) -> None:
+    (text,) = [plain(f.text) for f in default if f.kind == "exploratory"]
+    assert re.match(r"Exploratory: \d+ of 21 effects on 3 further metrics lie outside noise", text)
+    assert not any("raw_ratio" in f.text for f in default)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.floats(allow_nan=True, allow_infinity=True),
+            st.sampled_from([0.0, 1.0, -1.0, 1e308, 5e-324]),
+        ),
+        min_size=12,
+        max_size=12,
+    ),
+    st.sampled_from(["linear", "log"]),
+)
+def test_no_sentence_holds_a_nan_or_an_infinity(values: list[float], scale: str) -> None:
+    frames = make_frames(TWO_BY_TWO, {"metric": np.reshape(values, (4, 3))}, scale=scale)
+    for finding in state_findings(frames):
+        assert not re.search(r"\bnan\b|\binf\b|∞", finding.text, re.IGNORECASE), finding.text
+        figures = [finding.estimate, finding.low, finding.high]
+        assert all(np.isfinite(figure) for figure in figures if figure is not None)
+
+
+def test_metrics_that_are_not_primary_lead_nothing() -> None:
+    frames = make_frames(TWO_BY_TWO, {"x": logs(1)}, scale="log", primary=False)
+    assert [finding.kind for finding in state_findings(frames)] == ["exploratory"]
+
+
+def test_findings_of_no_metric() -> None:
+    frames = make_frames(TWO_BY_TWO, {})
+    assert state_findings(replace(frames, metrics=frames.metrics.iloc[:0])) == []

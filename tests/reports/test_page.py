@@ -1,0 +1,230 @@
+"""The page: one file, safe, the same again, right in every corner."""
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reports import Frames, write
+from reports.page import render
+from tests.reports.simulated import default_run, empty_run, make_frames, set_state
+
+DATE = datetime(2030, 1, 2, 3, 4, tzinfo=UTC)
+VOID = {"meta", "img", "source", "wbr", "br"}
+EVIL = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "=cmd|' /C calc'!A0",
+        "{{ 7*7 }}", "a\nb\tc", "🎉", "x" * 200, "$\\frac{$", "</style>")  # fmt: skip
+
+
+class Page(HTMLParser):
+    """The tags, attributes and text of a page; fails where tags do not nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: dict[str, list[str]] = {}
+        self._open: list[str] = []
+        self.feed(text)
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag, tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.setdefault(self._open[-1] if self._open else "", []).append(data)
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        return [attrs for name, attrs in self.tags if name == tag]
+
+
+def small(**values: object) -> Frames:
+    rng = np.random.default_rng(0)
+    return make_frames({"norm": ["a", "b"]}, {"x": rng.normal(5, 1, (2, 3)), **values})
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return render(default_run(seeds=3), date=DATE)
+
+
+@pytest.fixture(scope="module")
+def page(text: str) -> Page:
+    return Page(text)
+
+
+def test_order_of_headings(page: Page) -> None:
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
+    assert page.text["h2"] == [
+        "Findings", "Effects", "Profiles", "Parameters", "Cells",
+        "Failed, diverged and skipped trials", "Conventions", "The run", "How to read this",
+    ]  # fmt: skip
+
+
+def test_lead_and_findings(page: Page) -> None:
+    lead = page.text["p"][0]
+    assert lead.startswith("72 cells of 5 factors")
+    assert "3 seeds; 216 trials: 216 done." in lead
+    claims = page.text["span"]
+    assert claims[0].startswith("gradient_flow.embedding: placement matters most;")
+
+
+def test_nothing_is_loaded_and_nothing_runs(page: Page, text: str) -> None:
+    assert not page.named("script") + page.named("link") + page.named("iframe")
+    for _, attrs in page.tags:
+        assert not [name for name in attrs if name.startswith("on") or name == "style"]
+        for name in ("src", "srcset", "href"):
+            value = attrs.get(name)
+            assert value is None or value.startswith(("data:image/svg+xml;base64,", "#"))
+    outside = re.sub(r"base64,[A-Za-z0-9+/=]+", "", text)
+    assert not re.search(r"https?://|url\(|@import", outside)
+
+
+def test_figures_hold_no_reference_to_anything_outside(page: Page) -> None:
+    images = page.named("img")
+    assert len(images) == 10
+    for image in images:
+        assert len(image["alt"] or "") > 60
+        svg = base64.b64decode((image["src"] or "").split(",", 1)[1]).decode()
+        assert not re.search(r'href="(?!#)', svg)
+
+
+def test_policy_allows_the_one_style_sheet_and_no_more(page: Page) -> None:
+    (style,) = page.text["style"]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    (policy,) = [m["content"] for m in page.named("meta") if m.get("http-equiv")]
+    assert policy == (
+        f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def test_tables_are_accessible(page: Page) -> None:
+    assert len(page.named("caption")) == len(page.named("table"))
+    assert all(attrs.get("scope") in ("col", "row") for attrs in page.named("th"))
+    ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    assert {(a["href"] or "")[1:] for a in page.named("a")} <= set(ids)
+
+
+def test_same_run_same_bytes_but_for_the_date(tmp_path: Path) -> None:
+    frames = small()
+    first = write(frames, tmp_path / "a", date=DATE)
+    second = write(frames, tmp_path / "b", date=DATE)
+    assert first == tmp_path / "a" / "report.html"
+    assert first.read_bytes() == second.read_bytes()
+    for path in (tmp_path / "a" / "tables").iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / "tables" / path.name).read_bytes()
+    other = write(frames, tmp_path / "c", date=DATE.replace(year=2031)).read_text()
+    assert other.replace("2031-", "2030-") == first.read_text()
+    assert first.read_text().count("2030") == 1
+
+
+def test_hostile_names_and_messages_are_text(tmp_path: Path) -> None:
+    values = np.exp(np.random.default_rng(1).normal(0, 1, (2 * len(EVIL), 3)))
+    factors = {EVIL[1]: list(EVIL), "b": ["t", "f"]}
+    frames = make_frames(factors, {EVIL[0]: values}, scale="log")
+    rows = (frames.trials["seed"] == 0) & (frames.trials["cell"] == frames.cells["cell"].iloc[0])
+    frames = set_state(
+        frames, rows, "failed", message="</td></table><script>x()</script>\x00" + "y" * 5000
+    )
+    frames = replace(frames, name=EVIL[0], grid=f"# {EVIL[1]}\n{EVIL[8]}\n")
+    page = Page(write(frames, tmp_path, date=DATE).read_text())
+    assert not page.named("script")
+    assert len(page.named("style")) == 1
+    assert all(set(image) == {"src", "width", "height", "alt"} for image in page.named("img"))
+    assert EVIL[0] in page.text["h1"]
+    assert any("{{ 7*7 }}" in text for text in page.text["td"])
+
+
+def test_lost_trials_are_grouped_with_their_messages() -> None:
+    frames = small()
+    frames = set_state(frames, frames.trials["seed"] == 0, "failed", message="boom & <b>")
+    text = render(frames, date=DATE)
+    assert "boom &amp; &lt;b&gt;" in text
+    assert "6 trials: 4 done, 2 failed." in text
+    assert "failed (1 of 3)" in text  # instead of the survivors' mean
+
+
+def test_only_so_many_cells_are_listed() -> None:
+    factors = {f"f{i}": [f"l{j}" for j in range(9)] for i in range(3)}
+    frames = make_frames(factors, {"x": np.random.default_rng(0).normal(size=(729, 2))})
+    text = render(frames, date=DATE)
+    cells = text[text.index('<section id="cells"') : text.index('<section id="lost"')]
+    assert cells.count("<tr") == 501
+    assert "The baseline and the first 499 of 729 cells; the rest is in tables/cells.csv" in cells
+
+
+@pytest.mark.parametrize(
+    ("frames", "said"),
+    [
+        (empty_run(), "144 trials: 144 missing."),
+        (make_frames({"norm": ["a"]}, {"x": [[1.0, 2.0]]}), "Nothing to compare"),
+        (make_frames({}, {"x": [[1.0, 2.0]]}), "1 cell; 2 seeds; 2 trials: 2 done."),
+        (small(y=np.full((2, 3), np.nan)), "nothing is said about norm = b"),
+        (make_frames({"norm": ["a", "b"]}, {"x": [[1.0], [2.0]]}), "one seed: no interval"),
+        (make_frames({"norm": ["a", "b"]}, {}), "No primary metric was asked for."),
+        (
+            make_frames(
+                {f"factor {i:02d}": ["a", "b"] if i < 2 else ["a"] for i in range(40)},
+                {"x": np.random.default_rng(0).normal(size=(4, 2))},
+            ),
+            "factor 11 (1) and 28 more",
+        ),
+        (
+            make_frames(
+                {"f": [f"level {i}" for i in range(40)]},
+                {"x": np.random.default_rng(0).normal(size=(40, 2))},
+            ),
+            "The 30 largest of 39",
+        ),
+    ],
+    ids=["nothing done", "one cell", "no factor", "all NaN", "one seed", "no metric", "40 factors",
+         "40 levels"],
+)  # fmt: skip
+def test_corners_give_a_sensible_page(frames: Frames, said: str) -> None:
+    text = render(frames, date=DATE)
+    Page(text)
+    assert said in text
+
+
+def test_everything_failed() -> None:
+    frames = default_run(seeds=2)
+    text = render(
+        set_state(frames, frames.trials["seed"] >= 0, "failed", message="boom"), date=DATE
+    )
+    assert "144 trials: 144 failed." in text
+    assert "no conclusion is drawn" in text
+    assert "<img" not in text
+
+
+def test_level_that_is_skipped_everywhere() -> None:
+    frames = small()
+    rows = frames.cells.set_index("cell")["norm"].loc[frames.trials["cell"]].to_numpy() == "b"
+    text = render(set_state(frames, pd.Series(rows), "skipped", message="4 heads"), date=DATE)
+    assert (
+        "nothing is said about norm = b, as 3 of 3 paired observations are not used: 3 skipped"
+        in text
+    )
+    assert "4 heads" in text
+
+
+def test_conventions_settings_and_grid_are_told(text: str) -> None:
+    assert "Cross-entropy on random tokens" in text
+    assert "model.<wbr>tie_<wbr>embeddings" in text
+    assert "measures: [parameters, gradient_flow]" in text
+    assert "2.13.0" in text

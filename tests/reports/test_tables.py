@@ -1,0 +1,140 @@
+"""CSVs that say what the run says, and tables for the page."""
+
+import csv
+import io
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reports import Frames, write_tables
+from reports.files import write_text
+from reports.tables import FRAMES, cell_table, csv_text, level_table, loss_table, mark_table
+from tests.reports.simulated import default_run, make_frames, set_state
+
+TWO_BY_TWO = {"norm": ["a", "b"], "size": ["1", "2"]}
+
+
+@pytest.fixture(scope="module")
+def frames() -> Frames:
+    return default_run(seeds=2)
+
+
+def test_every_frame_is_written_and_reads_back(frames: Frames, tmp_path: Path) -> None:
+    paths = write_tables(frames, tmp_path / "tables")
+    assert sorted(path.stem for path in paths) == sorted([*FRAMES, "effects"])
+    assert sorted(path.name for path in (tmp_path / "tables").iterdir()) == sorted(
+        path.name for path in paths
+    )  # nothing temporary is left
+    for name in ("metrics", "profiles", "cells", "factors"):
+        back = pd.read_csv(tmp_path / "tables" / f"{name}.csv", dtype={"cell": str})
+        expected = getattr(frames, name)
+        assert list(back.columns) == list(expected.columns)
+        for column in expected:
+            kind = str if column in ("norm", "bias") else None
+            left = back[column].astype(kind).str.lower() if kind else back[column]
+            assert left.to_list() == expected[column].to_list(), column
+
+
+def test_values_that_are_no_numbers_stay_themselves() -> None:
+    frames = make_frames({"norm": ["a"]}, {"x": [[np.nan, np.inf, -np.inf, 0.1]]})
+    rows = list(csv.DictReader(io.StringIO(csv_text(frames.metrics))))
+    assert [row["value"] for row in rows] == ["NaN", "inf", "-inf", "0.1"]
+
+
+def test_unknown_noise_is_nothing_and_known_is_true_or_false(tmp_path: Path) -> None:
+    frames = make_frames(TWO_BY_TWO, {"x": [[1.0], [2.0], [3.0], [4.0]]})
+    write_tables(frames, tmp_path)
+    rows = list(csv.DictReader((tmp_path / "effects.csv").read_text().splitlines()))
+    assert [(row["within_noise"], row["low"]) for row in rows] == [("", "NaN"), ("", "NaN")]
+    info = frames.metric_info.assign(exact=True)
+    write_tables(replace(frames, metric_info=info), tmp_path)
+    rows = list(csv.DictReader((tmp_path / "effects.csv").read_text().splitlines()))
+    assert {row["within_noise"] for row in rows} == {"false"}
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("=1+1", "'=1+1"), ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"), ("-2+3", "'-2+3"),
+        ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "'\t=1"), ("\r=1", "'\n=1"), ("a\r\nb\rc", "a\nb\nc"),
+        ("-0.5", "-0.5"), ("+1e-3", "+1e-3"), ("-inf", "-inf"), ("a=b", "a=b"), ("", ""),
+    ],
+)  # fmt: skip
+def test_no_spreadsheet_runs_a_cell(text: str, written: str) -> None:
+    table = pd.DataFrame({text: [text], "n": [-1.5]})
+    rows = list(csv.reader(io.StringIO(csv_text(table), newline="")))
+    assert rows == [[written, "n"], [written, "-1.5"]]
+
+
+def test_write_is_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "deep" / "file.csv"
+    write_text(path, "old")
+    assert stat.S_IMODE(path.stat().st_mode) & 0o444  # readable like any other file
+
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_text(path, "new")
+    assert path.read_text() == "old"
+    assert [p.name for p in path.parent.iterdir()] == ["file.csv"]
+
+
+def test_cell_table_is_set_against_the_baseline_cell() -> None:
+    values = np.array([[1.0, 3.0], [4.0, 4.0], [5.0, 5.0], [8.0, 10.0]])
+    table = cell_table(make_frames(TWO_BY_TWO, {"x": values}))
+    assert table["mean"].to_list() == [2, 4, 5, 9]
+    assert table["delta"].to_list() == [0, 2, 3, 7]
+    assert table["baseline"].to_list() == [True, False, False, False]
+    log = cell_table(make_frames(TWO_BY_TWO, {"x": values}, scale="log"))
+    assert log["mean"].iloc[0] == pytest.approx(np.sqrt(3))
+    assert log["delta"].iloc[1] == pytest.approx(4 / np.sqrt(3))
+
+
+def test_cell_table_says_what_was_lost() -> None:
+    frames = make_frames(TWO_BY_TWO, {"x": np.ones((4, 2))})
+    trials = frames.trials
+    lost = set_state(
+        frames, (trials["seed"] == 0) & (trials["cell"] == trials["cell"].iloc[0]), "failed"
+    )
+    row = cell_table(lost).iloc[0]
+    assert (row["state"], row["n_seeds"], row["n_asked"]) == ("failed", 1, 2)
+
+
+def test_level_table_averages_cells(frames: Frames) -> None:
+    table = level_table(frames, ["parameters.total"]).set_index(["factor", "level"])
+    totals = frames.metrics[frames.metrics["metric"] == "parameters.total"].merge(frames.cells)
+    expected = totals.groupby("attention")["value"].mean()
+    for level, value in expected.items():
+        assert table.loc[("attention", level), "parameters.total"] == pytest.approx(value)
+    assert table["n_cells"].to_list() == [36, 36, 24, 24, 24, 24, 24, 24, 36, 36, 36, 36]
+    assert table["baseline"].sum() == 5
+
+
+def test_losses_are_grouped_by_message(frames: Frames) -> None:
+    assert loss_table(frames).empty
+    first = frames.cells["cell"].iloc[0]
+    gradient = frames.trials["measure"] == "gradient_flow"
+    lost = set_state(frames, gradient & (frames.trials["seed"] == 0), "failed", message="boom")
+    lost = set_state(lost, gradient & (lost.trials["cell"] == first), "diverged", message="NaN")
+    lost = set_state(lost, ~gradient & (lost.trials["seed"] == 1), "missing")
+    table = loss_table(lost)
+    assert table[["state", "message", "n", "n_cells"]].to_numpy().tolist() == [
+        ["failed", "boom", 71, 71],
+        ["diverged", "NaN", 2, 1],
+    ]
+
+
+def test_marks_are_counted(frames: Frames) -> None:
+    assert mark_table(frames).empty
+    rows = (frames.trials["seed"] == 0) & (frames.trials["measure"] == "gradient_flow")
+    marked = set_state(frames, rows, "done", marks="leaks,cancelled_probe")
+    assert mark_table(marked).to_numpy().tolist() == [
+        ["cancelled_probe", "gradient_flow", 72],
+        ["leaks", "gradient_flow", 72],
+    ]

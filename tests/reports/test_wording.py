@@ -1,0 +1,49 @@
+"""Numbers and names as a person reads them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.wording import bounds, change, counted, listed, number, short, signed
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (5290752.0, "5,290,752"), (1234.5, "1,234"), (0.0, "0"), (-0.0, "0"), (12.0, "12"),
+        (0.01234, "0.0123"), (12.345, "12.3"), (0.9999, "1.00"), (-3.456, "−3.46"),
+        (1.2e-7, "1.2·10⁻⁷"), (3e20, "3·10²⁰"), (float("nan"), "NaN"), (float("-inf"), "−∞"),
+    ],
+)  # fmt: skip
+def test_number(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+@given(st.floats(min_value=1e-3, max_value=999))
+def test_number_keeps_three_digits(value: float) -> None:
+    assert float(number(value).replace(",", "")) == pytest.approx(value, rel=5.1e-3)
+
+
+def test_changes_and_intervals() -> None:
+    assert signed(82944) == "+82,944"
+    assert change(2.1, "log") == "2.10 times"
+    assert change(0.966, "log") == "−3.40\u00a0%"
+    assert change(82944, "linear") == "+82,944"
+    assert bounds(0.95, 0.98, "log") == "−5.00\u00a0% to −2.00\u00a0%"
+    assert bounds(1.5, float("inf"), "log") == "1.50 to beyond all bounds"
+    assert bounds(-1, 2, "linear") == "−1 to +2"
+
+
+def test_names() -> None:
+    assert counted(1, "pair") == "1 pair"
+    assert counted(1200, "pair") == "1,200 pairs"
+    assert listed(["a", "b", "c"]) == "a, b and c"
+    assert listed(list("abcdefgh")) == "a, b, c, d, e and 3 more"
+    assert short("a\nb  c") == "a b c"
+    assert len(short("x" * 200)) == 40
+
+
+@given(st.text(max_size=300), st.integers(5, 60))
+def test_short_is_one_line_and_short(text: str, limit: int) -> None:
+    assert len(short(text, limit)) <= limit
+    assert len(short(text, limit).splitlines()) <= 1
