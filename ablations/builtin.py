@@ -8,9 +8,7 @@ UNIQUE = "unique parameters: a tied or shared one counts once, buffers do not"
 NON_EMBEDDING = f"{UNIQUE}; excludes token and position embeddings and an untied head"
 
 
-def _count(
-    name: str, summary: str, convention: str = UNIQUE, *, primary: bool = False
-) -> Metric:
+def _count(name: str, summary: str, convention: str = UNIQUE, *, primary: bool = False) -> Metric:
     return Metric(
         name=name, unit="parameters", summary=summary, convention=convention, primary=primary
     )

@@ -14,6 +14,7 @@ These names are stable.
 from __future__ import annotations
 
 import hashlib
+import weakref
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -106,7 +107,7 @@ class Decoder(nn.Module):
 
         Token embeddings times `embedding_scale`, then positions, then the embedding norm.
         """
-        x = self.token_embedding(tokens)  # (B, T, D)
+        x: Tensor = self.token_embedding(tokens)  # (B, T, D)
         if self.architecture.embedding_scale != 1:
             x = x * self.architecture.embedding_scale
         embed = getattr(self.positions[self._position_of[0]], "embed", None)
@@ -242,7 +243,7 @@ class _Builder:
     def __init__(self, architecture: Architecture, seed: int) -> None:
         self.architecture = architecture
         self.seed = seed
-        self._made: list[tuple[nn.Module, str, str, str, int]] = []
+        self._made: list[tuple[weakref.ref[nn.Module], str, str, str, int]] = []
 
     def block(self, layer: int, slot: str) -> nn.Module:
         return self.make("placement", self.architecture.layers[layer].placement, layer, slot)
@@ -270,28 +271,31 @@ class _Builder:
             )
         if kind in ("attention", "feed_forward") and self.architecture.residual_dropout:
             module.register_forward_hook(_ResidualDropout(self.architecture.residual_dropout))
-        self._made.append((module, slot, kind, choice.name, layer))
+        self._made.append((weakref.ref(module), slot, kind, choice.name, layer))
         return module
 
-    def _maker(self, kind: str, layer: int, parent: str, dims: Dims, made: Counter[str]) -> Maker:
+    def _maker(self, kind: str, layer: int, parent: str, own: Dims, made: Counter[str]) -> Maker:
         choices: BlockChoices = self.architecture.layers[layer]
 
-        def maker(other: Dims | None = None) -> nn.Module:
+        def maker(dims: Dims | None = None) -> nn.Module:
             slot = f"{parent}.{kind}" + (f".{made[kind]}" if made[kind] else "")
             made[kind] += 1
-            return self.make(kind, getattr(choices, kind), layer, slot, other or dims)
+            return self.make(kind, getattr(choices, kind), layer, slot, dims or own)
 
         return maker
 
     def parts_of(self, decoder: Decoder) -> tuple[Part, ...]:
         """Everything made, by its path.
 
-        Raises: InvalidSpec when a component does not hold a part that it asked for, whose
-        parameters would then be neither trained nor counted.
+        Raises: InvalidSpec when a component keeps a part that it asked for otherwise than as a
+        submodule: its parameters would be neither trained nor counted. One given up is nobody's.
         """
         paths = {id(module): path for path, module in decoder.named_modules()}
         parts = []
-        for module, slot, kind, name, layer in self._made:
+        for made, slot, kind, name, layer in self._made:
+            module = made()
+            if module is None:
+                continue
             if id(module) not in paths:
                 raise InvalidSpec(
                     f"{kind} {name!r} of {slot} was made but is not held as a submodule"

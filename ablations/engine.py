@@ -19,8 +19,9 @@ from ablations.results import MeasureResult, TrialResult
 from ablations.store import RunPlan, Store
 from ablations.trial import PlannedMeasure, Trial, measure_trial
 from registry.catalog import Catalog
-from registry.contracts import Execution, Outcome
+from registry.contracts import Execution, Executor, Outcome
 from registry.discovery import discover
+from registry.errors import InvalidOptions
 
 FINAL = frozenset({"done", "diverged", "skipped"})
 """States that a resumed run keeps: what these trials had to tell is told."""
@@ -68,19 +69,15 @@ def run(
     `started` is called with the number of trials to do and of those reused, `ended` with the state
     of each trial as it ends.
 
-    Raises: GridError, UnknownName for the executor, StoreError, ExecutorError. After
-    KeyboardInterrupt all that ended is kept, and the same call resumes.
+    Raises: GridError; UnknownName for the executor; InvalidOptions for what it would ignore;
+    StoreError; ExecutorError. After KeyboardInterrupt all that ended is kept, and the same call resumes.
     """
     require_main_guard()
     begun = time.monotonic()
     catalog = catalog or discover()
-    chosen = catalog.choose(catalog.executor(executor), {})
+    chosen = catalog.choose(catalog.executor(executor), {}).load()()
+    execution = _execution(grid, chosen, executor, workers)
     planned = plan(grid, catalog=catalog)
-    execution = Execution(
-        workers=1 if executor == "inline" else workers or usable_cores(),
-        threads=grid.threads,
-        timeout=grid.timeout,
-    )
     recorded = run_plan(planned, executor=executor, execution=execution)
     out = Path(out) if out is not None else Path("runs") / grid.name
     if fresh:
@@ -92,7 +89,7 @@ def run(
         trials = list(_missing_trials(planned, recorded, store.known()))
         if started:
             started(len(trials), planned.trials - len(trials))
-        outcomes = chosen.load()(**chosen.options).execute(iter(trials), measure_trial, execution)
+        outcomes = chosen.execute(iter(trials), measure_trial, execution)
         with closing(outcomes):
             for outcome in outcomes:
                 result = _result(outcome)
@@ -112,6 +109,26 @@ def run(
         stopped=stopped,
         report=write_report(out),
         seconds=time.monotonic() - begun,
+    )
+
+
+def _execution(grid: Grid, chosen: Executor, name: str, workers: int | None) -> Execution:
+    """How to carry trials out. Raises: InvalidOptions for what the executor would ignore."""
+    in_process = bool(getattr(chosen, "in_process", False))
+    ignored = []
+    if in_process and grid.timeout is not None:
+        ignored.append("the grid's timeout, since it cannot stop a trial")
+    if in_process and workers not in (None, 1):
+        ignored.append(f"{workers} workers, since it is this process alone")
+    if ignored:
+        raise InvalidOptions(
+            (None, f"executor {name!r} would ignore {what}; choose 'local' or leave it out")
+            for what in ignored
+        )
+    return Execution(
+        workers=workers or (1 if in_process else usable_cores()),
+        threads=grid.threads,
+        timeout=grid.timeout,
     )
 
 
@@ -160,12 +177,13 @@ def _missing_trials(
 
     Seeds come first, so that an unfinished run has whole cells to compare.
     """
+    declared = {asked.choice.name: asked.spec.declared for asked in planned.grid.measures}
     for seed in planned.grid.seeds:
         for entry in planned.running:
             cell = entry.cell
             assert cell.architecture is not None, "a cell without an architecture is skipped"
             measures = tuple(
-                PlannedMeasure(choice=choice, identity=identity)
+                PlannedMeasure(choice=choice, identity=identity, declared=declared[choice.name])
                 for choice in cell.measures
                 for identity in [recorded.identities[cell.cell, choice.name]]
                 if not _kept(known.get((cell.cell, seed, choice.name)), identity)

@@ -39,7 +39,8 @@ class Slice:
     @property
     def tensor(self) -> Tensor:
         """The view on the parameter's values."""
-        return self.parameter.detach()[self.rows] if self.parameter.ndim else self.parameter.detach()
+        whole = self.parameter.detach()
+        return whole[self.rows] if whole.ndim else whole
 
 
 def slices(decoder: Decoder) -> Iterator[Slice]:
@@ -104,12 +105,13 @@ def _declared_roles(decoder: Decoder, part: Part) -> dict[str, tuple[ParameterRo
         roles: Sequence[ParameterRole] = (given,) if isinstance(given, ParameterRole) else given
         if name not in own:
             raise InvalidSpec(f"{part.kind} {part.name!r} gives a role to {name!r}, which it lacks")
-        ranges = [role.rows or (0, len(own[name])) for role in roles] if own[name].ndim else []
+        rows = len(own[name]) if own[name].ndim else 1
+        ranges = [role.rows or (0, rows) for role in roles]
         ends = [0, *(end for _, end in ranges)]
-        if own[name].ndim and ([start for start, _ in ranges] != ends[:-1] or ends[-1] != len(own[name])):
+        if [start for start, _ in ranges] != ends[:-1] or ends[-1] != rows:
             raise InvalidSpec(
                 f"the row ranges of {name!r} of {part.kind} {part.name!r} must follow each other "
-                f"from 0 to {len(own[name])}, not {ranges}"
+                f"from 0 to {rows}, not {ranges}"
             )
         declared[name] = tuple(roles)
     return declared

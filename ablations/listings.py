@@ -61,11 +61,11 @@ def component_text(documents: Iterable[dict[str, Any]]) -> str:
         source = f" ({document['source']})" if document["source"] else ""
         origin = f"{document['plugin']} {document['version']}"
         lines.append(f"  {document['name']}: {document['summary']}{source} [{origin}]")
-        lines += [
-            f"      {option['name']}: {option['type']}"
-            + ("" if option["type"].endswith("required") else f", default {plain(option['default'])}")
-            for option in document["options"]
-        ]
+        for option in document["options"]:
+            default = plain(option["default"])
+            required = option["type"].endswith("required")
+            told = option["type"] if required else f"{option['type']}, default {default}"
+            lines.append(f"      {option['name']}: {told}")
     return "\n".join(lines)
 
 

@@ -82,7 +82,8 @@ def _metric_rows(plan: Plan) -> list[dict[str, Any]]:
         told = [built.convention()] if hasattr(built, "convention") else []
         if measure.spec.mode != "static":
             told.append(start)
-        for entry in (*measure.spec.metrics, *measure.spec.profiles):
+        entries: tuple[Metric | Profile, ...] = (*measure.spec.metrics, *measure.spec.profiles)
+        for entry in entries:
             rows.append(_metric_row(measure.choice, entry, told))
     return rows
 

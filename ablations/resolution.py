@@ -9,6 +9,7 @@ described (`d_ff`, `head_dim`, `final_norm: auto`) stays as it is.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -37,7 +38,7 @@ class Conflict(Incompatible):
         self.key = key
 
 
-class Faulty(ValueError):  # noqa: N818 - not for a person: its faults become findings
+class Faulty(ValueError):
     """A value that cannot be used; paths of its faults are relative to it."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
@@ -233,18 +234,17 @@ class Resolver:
                 raise Conflict(
                     key, f"{key} names {len(values)} layers, more than the depth of {depth}"
                 )
-        made: dict[tuple[int, ...], BlockChoices] = {}
-        layers: list[BlockChoices] = []
+        # What repeats is worked out once: blocks that are alike are one object.
+        period = min(depth, math.lcm(len(widths), *map(len, chosen.values())))
+        blocks: list[BlockChoices] = []
         rules: dict[str, None] = {}
-        for layer in range(depth):
-            at = (*(layer % len(chosen[kind]) for kind in PER_BLOCK), layer % len(widths))
-            if at not in made:
-                parts = {kind: chosen[kind][i] for kind, i in zip(PER_BLOCK, at, strict=False)}
-                d_ff, rule = self._width(widths[at[-1]], model.d_model, parts["activation"])
-                rules[rule] = None
-                made[at] = BlockChoices(**parts, d_ff=d_ff)
-            layers.append(made[at])
-        return tuple(layers), "; ".join(rules)
+        for layer in range(period):
+            parts = {kind: values[layer % len(values)] for kind, values in chosen.items()}
+            width = widths[layer % len(widths)]
+            d_ff, rule = self._width(width, model.d_model, parts["activation"])
+            rules[rule] = None
+            blocks.append(BlockChoices(**parts, d_ff=d_ff))
+        return tuple((blocks * -(-depth // period))[:depth]), "; ".join(rules)
 
     def _width(
         self, width: int | WidthRule | None, d_model: int, activation: Choice
@@ -406,6 +406,8 @@ def _check_sharing(layers: Sequence[BlockChoices], share: int) -> None:
     depth = len(layers)
     if depth % share:
         raise Conflict("share_layers", f"share_layers {share} does not divide depth {depth}")
+    if len(set(map(id, layers))) == 1:
+        return
     for start in range(0, depth, share):
         for layer in range(start + 1, start + share):
             if not same_block(layers[start], layers[layer]):

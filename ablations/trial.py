@@ -8,10 +8,10 @@ import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ablations.architecture import Architecture
-from ablations.results import ArrayValues, MeasureResult, ProfileValues, TrialResult
+from ablations.results import ArrayValues, MeasureResult, ProfileValues, State, TrialResult
 from registry.errors import Incompatible
 from registry.spec import Choice
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from ablations.decoder import Decoder
     from ablations.observation import Observation, PassOptions
+
+
+Value = TypeVar("Value")
 
 
 class NotApplicable(Exception):
@@ -41,10 +44,14 @@ class Measurement:
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedMeasure:
-    """A measure chosen for a trial, with the identity under which its result is kept."""
+    """A measure chosen for a trial, with the identity under which its result is kept.
+
+    `declared` names the metrics and profiles that it may return.
+    """
 
     choice: Choice
     identity: str
+    declared: frozenset[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,21 +130,36 @@ def measure_trial(trial: Trial) -> TrialResult:
     )
 
 
+def _checked(returned: object, planned: PlannedMeasure) -> Measurement:
+    """What a measure returned. Raises: TypeError, LookupError for what the report cannot show."""
+    if not isinstance(returned, Measurement):
+        raise TypeError(
+            f"measure {planned.choice.name!r} must return a Measurement, "
+            f"not {type(returned).__name__}"
+        )
+    undeclared = sorted({*returned.metrics, *returned.profiles} - planned.declared)
+    if undeclared:
+        raise LookupError(
+            f"measure {planned.choice.name!r} returned {', '.join(undeclared)}, which its "
+            "MeasureSpec does not declare"
+        )
+    return returned
+
+
 def _measure(context: TrialContext, planned: PlannedMeasure) -> MeasureResult:
     started = time.perf_counter()
     choice = planned.choice
-    state, message, trace, measurement = "done", "", "", Measurement()
+    state: State = "done"
+    message, trace, measurement = "", "", Measurement()
     try:
-        measurement = choice.load()(**choice.options).measure(context)
+        measurement = _checked(choice.load()(**choice.options).measure(context), planned)
     except (Incompatible, NotApplicable) as reason:
         state, message = "skipped", f"not applicable: {reason}"
     except Exception as error:
         state, message = "failed", f"{type(error).__name__}: {error}"
         trace = traceback.format_exc()
-    metrics, profiles, arrays = (
-        {f"{choice.name}.{name}": value for name, value in named.items()}
-        for named in (measurement.metrics, measurement.profiles, measurement.arrays)
-    )
+    metrics = _named(choice, measurement.metrics)
+    profiles = _named(choice, measurement.profiles)
     infinite = [name for name, value in metrics.items() if not math.isfinite(value)]
     infinite += [name for name, row in profiles.items() if not all(map(math.isfinite, row.values))]
     if infinite:
@@ -152,5 +174,10 @@ def _measure(context: TrialContext, planned: PlannedMeasure) -> MeasureResult:
         seconds=time.perf_counter() - started,
         metrics=metrics,
         profiles=profiles,
-        arrays=arrays,
+        arrays=_named(choice, measurement.arrays),
     )
+
+
+def _named(choice: Choice, values: Mapping[str, Value]) -> dict[str, Value]:
+    """The names of a measure's values in full: `parameters.total`."""
+    return {f"{choice.name}.{name}": value for name, value in values.items()}

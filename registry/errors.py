@@ -1,7 +1,5 @@
 """What goes wrong between a person, a plugin and the catalog; every message is one line."""
 
-# ruff: noqa: N818 - each is named after what is wrong, as a person would say it
-
 from __future__ import annotations
 
 import difflib

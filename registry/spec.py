@@ -191,6 +191,12 @@ class MeasureSpec(_Entry):
         """`measure`."""
         return "measure"
 
+    @property
+    def declared(self) -> frozenset[str]:
+        """The names of its metrics and profiles, the only ones that it may return."""
+        entries: tuple[Metric | Profile, ...] = (*self.metrics, *self.profiles)
+        return frozenset(entry.name for entry in entries)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutorSpec(_Entry):

@@ -26,6 +26,8 @@ MOST, EFFECT, NOISE, UNDECIDED, EXPLORATORY = "most", "effect", "noise", "undeci
 conclusion from the data at hand, and what the metrics not declared primary say together."""
 
 
+_MOST_SHARE = 10.0
+
 _CAUSES = {
     "n_diverged": "diverged",
     "n_failed": "failed",
@@ -128,7 +130,8 @@ def _claim(row: Any, units: dict[str, str], budget: dict[tuple[str, str], float]
     else:
         unit = f" {units[row.metric]}" if units.get(row.metric) else ""
         verb = f"changes it by {change(row.estimate, 'linear')}{unit}"
-        if row.reference_mean > 0 and row.estimate != 0:
+        # Beside a mean close to zero a percentage says nothing.
+        if 0 < abs(row.estimate) < _MOST_SHARE * row.reference_mean:
             less_more = "more" if row.estimate > 0 else "less"
             verb += f", {_share(row.estimate / row.reference_mean)} {less_more}"
     extra = budget.get((row.factor, row.level), 0.0)

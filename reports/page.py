@@ -16,18 +16,16 @@ from reports.figures import budget_figure, effect_figures, profile_figures
 from reports.files import write_text
 from reports.findings import state_findings
 from reports.frames import Frames
-from reports.sections import (
-    cells_section,
+from reports.run_sections import (
     components_section,
     conventions_section,
-    effects_section,
     environment_section,
-    levels_section,
     losses_section,
     marks_section,
     settings_section,
     trial_counts,
 )
+from reports.sections import cells_section, effects_section, levels_section
 from reports.tables import write_tables
 from reports.wording import counted, short
 
@@ -129,7 +127,7 @@ def _environment() -> jinja2.Environment:
 
 
 # After these a long name may go on in the next line, and within any run of 24 characters.
-_BREAKS = re.compile(r"([._=,/()](?=[^\s\d])|\S{24}(?=\S))")
+_BREAKS = re.compile(r"([._=,/()](?=[^\s\d])|[^\s._=,/()]{24}(?=\S))")
 
 
 def _breakable(text: str) -> Markup:

@@ -23,7 +23,9 @@ def size(effects: pd.DataFrame) -> NDArray[np.float64]:
 def size_bounds(effects: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The smallest and the largest size inside each row's interval; NaN without an interval."""
     low, high = _position(effects, "low"), _position(effects, "high")
-    nearest = np.where(low * high <= 0, 0.0, np.minimum(np.abs(low), np.abs(high)))
+    nearest = np.where(
+        np.sign(low) * np.sign(high) <= 0, 0.0, np.minimum(np.abs(low), np.abs(high))
+    )
     nearest = np.where(np.isnan(low) | np.isnan(high), np.nan, nearest)
     return nearest, np.maximum(np.abs(low), np.abs(high))
 
@@ -31,7 +33,7 @@ def size_bounds(effects: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.
 def _position(effects: pd.DataFrame, column: str) -> NDArray[np.float64]:
     value = effects[column].to_numpy(dtype=np.float64)
     reference = np.abs(effects["reference_mean"].to_numpy(dtype=np.float64))
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         relative = np.where(value == 0, 0.0, value / reference)
         difference = np.sign(relative) * np.log1p(np.abs(relative))
         return np.where(effects["scale"] == "log", np.log(value), difference)

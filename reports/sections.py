@@ -1,71 +1,19 @@
-"""The tables of a page, ready for its template: text only, numbers as a person reads them."""
+"""What was measured, as tables of the page: effects, levels, cells."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from reports.frames import STATES, Frames
+from reports.frames import Frames
+from reports.listing import Table, make_table
 from reports.ranking import BUDGET, beyond_noise, budget_change, has_survivors_only, size
 from reports.records import records
-from reports.tables import cell_table, level_table, loss_table, mark_table
+from reports.tables import cell_table, level_table
 from reports.wording import bounds, change, counted, number, percent
 
 MAX_EFFECTS = 500
 MAX_CELLS = 500
-MAX_LOSSES = 200
 MAX_FACTOR_COLUMNS = 8
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """A table of a page.
-
-    Attributes:
-        caption: What it shows, with n.
-        columns: Headings.
-        rows: Cells as text; the first of a row is its heading.
-        numeric: For each column whether it holds numbers, which are set flush right.
-        classes: For each row ``""``, ``base`` (a baseline) or ``faint`` (inside noise, or lost).
-        note: What is left out, or ``""``.
-    """
-
-    caption: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    numeric: Sequence[bool]
-    classes: Sequence[str]
-    note: str = ""
-
-
-def _table(
-    caption: str,
-    columns: dict[str, bool],
-    rows: Sequence[Sequence[str]],
-    classes: Sequence[str] | None = None,
-    note: str = "",
-) -> Table:
-    return Table(
-        caption=caption,
-        columns=list(columns),
-        rows=rows,
-        numeric=list(columns.values()),
-        classes=[""] * len(rows) if classes is None else classes,
-        note=note,
-    )
-
-
-def trial_counts(frames: Frames) -> dict[str, int]:
-    """Trials by the gravest state among their measures, in the order of `STATES`."""
-    order = {state: place for place, state in enumerate(_BY_GRAVITY)}
-    gravity = frames.trials["state"].map(order)
-    worst = gravity.groupby([frames.trials["cell"], frames.trials["seed"]], observed=True).max()
-    counts = worst.value_counts()
-    return {state: int(counts.get(order[state], 0)) for state in STATES}
-
-
-_BY_GRAVITY = ("done", "missing", "skipped", "diverged", "timeout", "crashed", "failed")
 
 
 def effects_section(effects: pd.DataFrame, *, primary: bool) -> Table | None:
@@ -102,7 +50,7 @@ def effects_section(effects: pd.DataFrame, *, primary: bool) -> Table | None:
         f"{'Holm' if primary else 'Benjamini–Hochberg'}. The last column is what the level does to "
         "the number of parameters."
     )
-    return _table(caption, columns, rows, classes, note)
+    return make_table(caption, columns, rows, classes, note)
 
 
 _VERDICT = 4
@@ -161,7 +109,7 @@ def levels_section(frames: Frames) -> Table | None:
     ]
     classes = ["base" if baseline else "" for baseline in table["baseline"]]
     columns = {"Level": False, "Cells": True, **dict.fromkeys(metrics, True)}
-    return _table(
+    return make_table(
         "Means over the cells of each level; baseline levels are bold.", columns, rows, classes
     )
 
@@ -200,7 +148,7 @@ def cells_section(frames: Frames) -> Table | None:
         "first (bold), and what changes against it. Where a seed diverged or failed the mean of "
         "the others is not given."
     )
-    return _table(caption, columns, rows, ["base" if base[i] else "" for i in order], note)
+    return make_table(caption, columns, rows, ["base" if base[i] else "" for i in order], note)
 
 
 def _cell_values(row: Any) -> list[str]:
@@ -211,83 +159,3 @@ def _cell_values(row: Any) -> list[str]:
     if lost:
         value += f" ({row.n_seeds} of {row.n_asked} seeds)"
     return [value, "—" if pd.isna(row.delta) or row.baseline else change(row.delta, row.scale)]
-
-
-def losses_section(frames: Frames) -> Table | None:
-    """What failed, diverged or was skipped, and what it said."""
-    table = loss_table(frames)
-    if table.empty:
-        return None
-    rows = [
-        [
-            row.message or "(no message)",
-            row.state,
-            row.measure,
-            number(row.n),
-            number(row.n_cells),
-            row.example,
-        ]
-        for row in records(table.head(MAX_LOSSES))
-    ]
-    columns = {
-        "Message": False,
-        "State": False,
-        "Measure": False,
-        "Trials": True,
-        "Cells": True,
-        "For example": False,
-    }
-    note = ""
-    if len(table) > MAX_LOSSES:
-        note = f"{MAX_LOSSES} of {len(table):,} messages; all are in tables/trials.csv."
-    return _table("Trials that gave no value to compare, by message.", columns, rows, note=note)
-
-
-def marks_section(frames: Frames) -> Table | None:
-    """Marks on trials; a cancelled probe is never compared."""
-    table = mark_table(frames)
-    if table.empty:
-        return None
-    rows = [[row.mark, row.measure, number(row.n)] for row in records(table)]
-    caption = "Marks on trials. A trial marked cancelled_probe is never compared."
-    return _table(caption, {"Mark": False, "Measure": False, "Trials": True}, rows)
-
-
-def conventions_section(frames: Frames) -> Table | None:
-    """What each metric and profile means."""
-    rows = [
-        [
-            row.metric,
-            f"{row.form}, primary" if row.primary else row.form,
-            row.unit,
-            "—" if row.better == "neither" else row.better,
-            row.summary,
-            row.convention,
-        ]
-        for row in records(frames.metric_info)
-    ]
-    headings = ("Name", "Form", "Unit", "Better", "What it is", "Convention")
-    caption = "Units and conventions of all metrics and profiles."
-    return _table(caption, dict.fromkeys(headings, False), rows) if rows else None
-
-
-def settings_section(frames: Frames) -> Table | None:
-    """Every value of the model, the measures and the seeds."""
-    return _plain(frames.settings, "Every setting, given or default.", ("key", "value", "origin"))
-
-
-def components_section(frames: Frames) -> Table | None:
-    """The components the cells are made of."""
-    columns = ("kind", "name", "options", "plugin", "version", "summary", "source")
-    return _plain(frames.components, "Components in this run, and where they come from.", columns)
-
-
-def environment_section(frames: Frames) -> Table | None:
-    """Versions and hardware."""
-    return _plain(frames.environment, "Where and with what the run was measured.", ("key", "value"))
-
-
-def _plain(frame: pd.DataFrame, caption: str, columns: tuple[str, ...]) -> Table | None:
-    rows = [[str(row[column]) for column in columns] for row in frame.to_dict("records")]
-    headings = {column.capitalize(): False for column in columns}
-    return _table(caption, headings, rows) if rows else None

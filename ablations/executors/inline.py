@@ -14,8 +14,10 @@ class Inline:
     """For debuggers, notebooks and tests.
 
     It cannot stop a trial, nor survive one that ends the process: `execution.timeout` and
-    `execution.workers` have no meaning here.
+    `execution.workers` have no meaning here, and a run that asks for them is refused.
     """
+
+    in_process = True
 
     def execute(
         self,

@@ -106,7 +106,8 @@ def _embedding_norm(context: TrialContext, seen: Observation) -> float:
 def _block_norms(context: TrialContext, seen: Observation) -> list[tuple[float, int]]:
     """For each depth the norm of its block's parameter gradients, and how many there are."""
     names = list(seen.parameter_gradients)
-    norms = torch._foreach_norm([gradient.float() for gradient in seen.parameter_gradients.values()])
+    gradients = [gradient.float() for gradient in seen.parameter_gradients.values()]
+    norms = torch._foreach_norm(gradients)
     squares: dict[str, float] = {}
     counts: dict[str, int] = {}
     for name, norm in zip(names, norms, strict=True):

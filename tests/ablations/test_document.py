@@ -116,7 +116,7 @@ def test_without_a_text_a_finding_names_only_its_path() -> None:
 
 def test_an_error_survives_pickling() -> None:
     error = GridError([Finding("a", 1, 2, "b"), Finding("c")], "grid.yaml")
-    copy = pickle.loads(pickle.dumps(error))  # noqa: S301
+    copy = pickle.loads(pickle.dumps(error))
     assert copy.findings == error.findings
     assert str(copy) == "grid.yaml:1:2: b: a\ngrid.yaml: c"
 
@@ -239,7 +239,7 @@ def test_a_mapping_is_copied_to_plain_data() -> None:
         "d: is nested deeper than 32 levels, the limit",
         "e: a lone surrogate is no character",
     ]
-    with pytest.raises(GridError, match="^is larger than 64 KiB, the limit$"):
+    with pytest.raises(GridError, match=r"^is larger than 64 KiB, the limit$"):
         from_mapping({"a": "x" * MAX_BYTES})
 
 
@@ -265,11 +265,12 @@ def test_what_is_written_is_read_back(data: dict[str, object]) -> None:
 @given(st.text(alphabet="ab:-[]{}&*!%#|>'\"\\ \n\t,?1.~\ufeff\u2028\x00\ud800", max_size=40))
 @settings(max_examples=400, deadline=None)
 def test_any_text_is_read_or_refused(text: str) -> None:
+    refusal: GridError | None = None
     try:
         parse(text)
     except GridError as error:
-        assert error.findings
-        assert len(str(error).splitlines()) >= 1
+        refusal = error
+    assert refusal is None or refusal.findings
 
 
 def test_values_and_paths_in_messages_stay_on_one_short_line() -> None:

@@ -9,7 +9,16 @@ import pytest
 import ablations
 from ablations import engine
 from ablations.store import Store
-from registry import Catalog, ComponentSpec, MeasureSpec, Metric, PluginRecord, Provenance, discover
+from registry import (
+    Catalog,
+    ComponentSpec,
+    InvalidOptions,
+    MeasureSpec,
+    Metric,
+    PluginRecord,
+    Provenance,
+    discover,
+)
 from tests.ablations import strangers
 
 GRID = {
@@ -150,9 +159,13 @@ def test_a_new_measure_is_added_without_the_old_ones(tmp_path):
             connection.execute("SELECT measure, COUNT(*) FROM trials GROUP BY measure").fetchall()
         )
     assert counts == {"parameters": 8, "gradient_flow": 8, "answer": 8}
-    assert ablations.open_run(tmp_path).frames().metrics.query("metric == 'answer.value'")[
-        "value"
-    ].tolist() == [42.0] * 8
+    assert (
+        ablations.open_run(tmp_path)
+        .frames()
+        .metrics.query("metric == 'answer.value'")["value"]
+        .tolist()
+        == [42.0] * 8
+    )
 
 
 @pytest.mark.parametrize(
@@ -260,6 +273,30 @@ def test_an_edited_source_is_measured_anew(tmp_path, monkeypatch):
 def test_an_unknown_executor_is_named(tmp_path):
     with pytest.raises(LookupError, match=r"^unknown executor 'locl'; did you mean 'local'\?"):
         ablations.run(grid(), tmp_path / "run", executor="locl")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "arguments", "message"),
+    [
+        (
+            {"timeout": 5},
+            {},
+            "executor 'inline' would ignore the grid's timeout, since it cannot stop a trial; "
+            "choose 'local' or leave it out",
+        ),
+        (
+            {},
+            {"workers": 2},
+            "executor 'inline' would ignore 2 workers, since it is this process alone; "
+            "choose 'local' or leave it out",
+        ),
+    ],
+)
+def test_what_an_executor_would_ignore_is_refused(tmp_path, changes, arguments, message):
+    with pytest.raises(InvalidOptions) as caught:
+        ablations.run(grid(**changes), tmp_path / "run", executor="inline", **arguments)
+    assert str(caught.value) == message
     assert not (tmp_path / "run").exists()
 
 

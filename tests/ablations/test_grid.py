@@ -523,7 +523,7 @@ TOKENS = [
     )
 )
 @settings(
-    max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_a_mutated_grid_is_read_or_refused(
     tmp_path: Path, edits: list[tuple[int, int, str]]
@@ -536,13 +536,16 @@ def test_a_mutated_grid_is_read_or_refused(
 
 
 def _read_or_refused(source: Any) -> None:
+    outcome: Grid | GridError
     try:
-        grid = load_grid(source, parts())
+        outcome = load_grid(source, parts())
     except GridError as error:
-        assert error.findings
-        assert all(len(str(finding).splitlines()) == 1 for finding in error.findings)
+        outcome = error
+    if isinstance(outcome, Grid):
+        assert set(outcome.baseline) == {factor.name for factor in outcome.factors}
     else:
-        assert set(grid.baseline) == {factor.name for factor in grid.factors}
+        assert outcome.findings
+        assert all(len(str(finding).splitlines()) == 1 for finding in outcome.findings)
 
 
 VALUES = st.recursive(
@@ -581,6 +584,6 @@ NAMES += ["embedding_norm", "embedding_norm.eps", "gradient_flow.batch", "traini
         },
     )
 )
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_any_mapping_of_the_right_keys_is_read_or_refused(mapping: dict[str, Any]) -> None:
     _read_or_refused(mapping)

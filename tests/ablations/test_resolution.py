@@ -405,10 +405,13 @@ def test_resolve_tells_faults_by_their_path_alone() -> None:
         ({"dropout": -0.0}, {}),
         ({"embedding_scale": 2}, {"embedding_scale": 2.0}),
         ({"initializer": {"normal": {"std": 1}}}, {"initializer": {"normal": {"std": 1.0}}}),
-        ({"d_ff": {"multiple_of_d_model": 4}}, {"d_ff": {"multiple_of_d_model": 4.0, "round_to": 1}}),
+        (
+            {"d_ff": {"multiple_of_d_model": 4}},
+            {"d_ff": {"multiple_of_d_model": 4.0, "round_to": 1}},
+        ),
         ({"d_ff": {"layers": [8, 8]}}, {"d_ff": 8}),
     ],
-)  # fmt: skip
+)
 def test_equal_models_have_one_canonical_text(one: dict[str, Any], other: dict[str, Any]) -> None:
     assert canonical(one) == canonical(other)
 
@@ -469,7 +472,11 @@ def test_an_option_is_set_in_every_form_of_a_value() -> None:
         ("embedding_norm", None, "null"),
         ("bias", True, "true"),
         ("bias", {"qkv": False, "head": True}, "head=true, qkv=false"),
-        ("d_ff", {"multiple_of_d_model": 3.5, "round_to": 8}, "multiple_of_d_model=3.5, round_to=8"),
+        (
+            "d_ff",
+            {"multiple_of_d_model": 3.5, "round_to": 8},
+            "multiple_of_d_model=3.5, round_to=8",
+        ),
         ("d_ff", {"layers": [8, {"multiple_of_d_model": 2}]}, "layers(8, multiple_of_d_model=2)"),
         ("depth", 12, "12"),
         ("", 0.001, "0.001"),
@@ -484,7 +491,7 @@ def test_an_option_is_set_in_every_form_of_a_value() -> None:
         ("", [], "[]"),
         ("", "", '""'),
     ],
-)  # fmt: skip
+)
 def test_labels(key: str, value: object, expected: str) -> None:
     assert label(key, value) == expected
 

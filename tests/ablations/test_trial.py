@@ -5,6 +5,7 @@ import pickle
 
 import pytest
 
+from ablations.builtin import GRADIENT_FLOW, PARAMETERS
 from ablations.results import ProfileValues
 from ablations.trial import Measurement, NotApplicable, PlannedMeasure, Trial, measure_trial
 from registry.spec import Choice
@@ -26,6 +27,16 @@ class Inapplicable:
         raise NotApplicable("attention 'mean' has no weights")
 
 
+class Undeclared:
+    def measure(self, context):
+        return Measurement(metrics={"fine": 1.0, "surprise": 2.0})
+
+
+class Wrong:
+    def measure(self, context):
+        return {"fine": 1.0}
+
+
 class Diverging:
     def __init__(self, *, value: float) -> None:
         self.value = value
@@ -37,7 +48,8 @@ class Diverging:
 
 def planned(cls, **options):
     choice = Choice(name=cls.__name__.lower(), target=f"{__name__}:{cls.__name__}", options=options)
-    return PlannedMeasure(choice=choice, identity="0" * 16)
+    declared = frozenset({"depth", "fine", "row"})
+    return PlannedMeasure(choice=choice, identity="0" * 16, declared=declared)
 
 
 def trial(*measures, **model):
@@ -59,6 +71,23 @@ def test_each_measure_ends_in_a_state_of_its_own():
     assert result.measures[1].marks == ("seen",)
     assert result.measures[3].profiles["diverging.row"].values == (1.0, 2.0)
     assert (result.cell, result.seed) == ("c" * 16, 7)
+
+
+@pytest.mark.parametrize(
+    ("cls", "message"),
+    [
+        (
+            Undeclared,
+            "LookupError: measure 'undeclared' returned surprise, which its MeasureSpec does not "
+            "declare",
+        ),
+        (Wrong, "TypeError: measure 'wrong' must return a Measurement, not dict"),
+    ],
+)
+def test_what_the_report_could_not_show_is_a_failure(cls, message):
+    (measured,) = measure_trial(trial(planned(cls))).measures
+    assert (measured.state, measured.message) == ("failed", message)
+    assert measured.metrics == {}
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
@@ -89,15 +118,12 @@ def test_trials_and_results_travel():
 )
 def test_the_built_in_measures_of_a_trial(model, states):
     measures = [
-        PlannedMeasure(choice=Choice(name=name, target=target, options=options), identity="")
-        for name, target, options in [
-            ("parameters", "ablations.measures.parameters:Parameters", {}),
-            (
-                "gradient_flow",
-                "ablations.measures.gradient_flow:GradientFlow",
-                {"batch": 2, "length": None},
-            ),
-        ]
+        PlannedMeasure(
+            choice=Choice(name=spec.name, target=spec.target, options=options),
+            identity="",
+            declared=spec.declared,
+        )
+        for spec, options in [(PARAMETERS, {}), (GRADIENT_FLOW, {"batch": 2, "length": None})]
     ]
     result = measure_trial(trial(*measures, **model))
     assert {m.state for m in result.measures} == states

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import torch
@@ -48,6 +49,7 @@ SMALL = Dims(
 )
 
 
+@cache
 def catalog() -> Catalog:
     """The built-in components alone."""
     specs = tuple(plugin.register_components())

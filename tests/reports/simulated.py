@@ -133,7 +133,8 @@ def default_run(seeds: int = 5, seed: int = 0) -> Frames:
     shared = rng.normal(0, 0.03, size=seeds)  # what one seed does to every cell
     metrics: list[tuple[str, int, str, float]] = []
     profiles: list[tuple[str, int, str, str, int, int, float]] = []
-    for row in cells.to_dict("records"):
+    for record in cells.to_dict("records"):
+        row = {str(column): str(value) for column, value in record.items()}
         levels = [row[factor] for factor in DEFAULT_GRID]
         counts = _parameters(row)
         for s in range(seeds):

@@ -10,6 +10,7 @@ from scipy import stats
 
 from reports import Frames, paired_effects
 from reports.effects import EFFECT_COLUMNS, comparisons
+from reports.records import records
 from tests.reports.simulated import EMBEDDING, SENSITIVITY, default_run, make_frames, set_state
 
 TWO_BY_FOUR = {"norm": ["a", "b"], "size": ["1", "2", "3", "4"]}
@@ -36,7 +37,7 @@ def test_planted_effects_of_the_default_grid_lie_in_their_intervals() -> None:
     for metric, planted in (("embedding", EMBEDDING), ("sensitivity_ratio", SENSITIVITY)):
         rows = table[table["metric"] == f"gradient_flow.{metric}"]
         assert len(rows) == 7
-        for row in rows.itertuples():
+        for row in records(rows):
             truth = np.exp(planted.get(row.level, 0.0))
             assert row.low < truth < row.high, row
             assert row.within_noise == (row.level not in planted), row

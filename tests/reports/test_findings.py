@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reports import Finding, Frames, state_findings
@@ -63,8 +63,8 @@ def test_exact_and_unchanged_are_said(default: list[Finding]) -> None:
 def test_effects_come_by_size_and_noise_after_them(default: list[Finding]) -> None:
     kinds = [finding.kind for finding in default]
     assert kinds == sorted(kinds, key=["most", "effect", "undecided", "noise", "exploratory"].index)
-    same = [f for f in default if f.metric == "gradient_flow.embedding" and f.estimate]
-    sizes = [abs(np.log(f.estimate)) for f in same]
+    same = [f.estimate for f in default if f.metric == "gradient_flow.embedding"]
+    sizes = [abs(np.log(estimate)) for estimate in same if estimate]
     assert sizes == sorted(sizes, reverse=True)
     assert len(sizes) == 4
 
@@ -156,6 +156,8 @@ def test_exploratory_effects_are_counted_not_told(default: list[Finding]) -> Non
     assert not any("raw_ratio" in f.text for f in default)
 
 
+@example([5e-324] * 6 + [1e149] * 6, "linear")
+@example([1e-320, 0, 1e-320] * 2 + [-1e149, 1e149, 1] * 2, "linear")
 @settings(max_examples=30, deadline=None)
 @given(
     st.lists(

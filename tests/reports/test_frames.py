@@ -63,7 +63,7 @@ def test_wrong_value_is_named(
 ) -> None:
     table = getattr(frames, frame).copy()
     table[column] = [*table[column].to_list()[:-1], value]
-    with pytest.raises(ValueError) as error:  # noqa: PT011 - the message is compared whole
+    with pytest.raises(ValueError) as error:
         replace(frames, **{frame: table})
     assert str(error.value).startswith(message)
 
@@ -90,7 +90,7 @@ def test_import_is_light() -> None:
         "assert not heavy & set(sys.modules), heavy & set(sys.modules); reports.Frames;"
         "assert 'pandas' in sys.modules and 'matplotlib' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_public_names_exist() -> None:

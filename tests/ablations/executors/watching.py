@@ -16,7 +16,7 @@ def alive(process: int) -> bool:
     return stat.rsplit(")", 1)[1].split()[0] != "Z"
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 15) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = 30) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"not within {seconds} s"

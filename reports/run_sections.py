@@ -1,0 +1,103 @@
+"""How the run went and what it was, as tables of the page."""
+
+import pandas as pd
+
+from reports.frames import STATES, Frames
+from reports.listing import Table, make_table
+from reports.records import records
+from reports.tables import loss_table, mark_table
+from reports.wording import number
+
+MAX_LOSSES = 200
+
+
+def trial_counts(frames: Frames) -> dict[str, int]:
+    """Trials by the gravest state among their measures, in the order of `STATES`."""
+    order = {state: place for place, state in enumerate(_BY_GRAVITY)}
+    gravity = frames.trials["state"].map(order)
+    worst = gravity.groupby([frames.trials["cell"], frames.trials["seed"]], observed=True).max()
+    counts = worst.value_counts()
+    return {state: int(counts.get(order[state], 0)) for state in STATES}
+
+
+_BY_GRAVITY = ("done", "missing", "skipped", "diverged", "timeout", "crashed", "failed")
+
+
+def losses_section(frames: Frames) -> Table | None:
+    """What failed, diverged or was skipped, and what it said."""
+    table = loss_table(frames)
+    if table.empty:
+        return None
+    rows = [
+        [
+            row.message or "(no message)",
+            row.state,
+            row.measure,
+            number(row.n),
+            number(row.n_cells),
+            row.example,
+        ]
+        for row in records(table.head(MAX_LOSSES))
+    ]
+    columns = {
+        "Message": False,
+        "State": False,
+        "Measure": False,
+        "Trials": True,
+        "Cells": True,
+        "For example": False,
+    }
+    note = ""
+    if len(table) > MAX_LOSSES:
+        note = f"{MAX_LOSSES} of {len(table):,} messages; all are in tables/trials.csv."
+    return make_table("Trials that gave no value to compare, by message.", columns, rows, note=note)
+
+
+def marks_section(frames: Frames) -> Table | None:
+    """Marks on trials; a cancelled probe is never compared."""
+    table = mark_table(frames)
+    if table.empty:
+        return None
+    rows = [[row.mark, row.measure, number(row.n)] for row in records(table)]
+    caption = "Marks on trials. A trial marked cancelled_probe is never compared."
+    return make_table(caption, {"Mark": False, "Measure": False, "Trials": True}, rows)
+
+
+def conventions_section(frames: Frames) -> Table | None:
+    """What each metric and profile means."""
+    rows = [
+        [
+            row.metric,
+            f"{row.form}, primary" if row.primary else row.form,
+            row.unit,
+            "—" if row.better == "neither" else row.better,
+            row.summary,
+            row.convention,
+        ]
+        for row in records(frames.metric_info)
+    ]
+    headings = ("Name", "Form", "Unit", "Better", "What it is", "Convention")
+    caption = "Units and conventions of all metrics and profiles."
+    return make_table(caption, dict.fromkeys(headings, False), rows) if rows else None
+
+
+def settings_section(frames: Frames) -> Table | None:
+    """Every value of the model, the measures and the seeds."""
+    return _plain(frames.settings, "Every setting, given or default.", ("key", "value", "origin"))
+
+
+def components_section(frames: Frames) -> Table | None:
+    """The components the cells are made of."""
+    columns = ("kind", "name", "options", "plugin", "version", "summary", "source")
+    return _plain(frames.components, "Components in this run, and where they come from.", columns)
+
+
+def environment_section(frames: Frames) -> Table | None:
+    """Versions and hardware."""
+    return _plain(frames.environment, "Where and with what the run was measured.", ("key", "value"))
+
+
+def _plain(frame: pd.DataFrame, caption: str, columns: tuple[str, ...]) -> Table | None:
+    rows = [[str(row[column]) for column in columns] for row in frame.to_dict("records")]
+    headings = {column.capitalize(): False for column in columns}
+    return make_table(caption, headings, rows) if rows else None
