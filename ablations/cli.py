@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ParamSpec
 
 import typer
 
@@ -25,6 +29,35 @@ app = typer.Typer(
 new = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Write a working start.")
 app.add_typer(new, name="new")
 
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command prints on stdout, and its exit status."""
+
+    text: str
+    status: int = 0
+
+
+Parameters = ParamSpec("Parameters")
+
+
+def answers(command: Callable[Parameters, Answer]) -> Callable[Parameters, int]:
+    """Print a command's answer when it is complete; whatever else prints goes to stderr.
+
+    A plugin that prints while it is imported would otherwise spoil a JSON document.
+    """
+
+    @functools.wraps(command)
+    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> int:
+        with redirect_stdout(sys.stderr):
+            answer = command(*args, **kwargs)
+        if answer.text:
+            print(answer.text)
+        return answer.status
+
+    return call
+
+
 GridArgument = Annotated[Path, typer.Argument(help="A grid, as `new grid` writes one.")]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON document and nothing else.")
@@ -32,6 +65,7 @@ JsonOption = Annotated[
 
 
 @app.command()
+@answers
 def run(
     context: typer.Context,
     grid: GridArgument,
@@ -58,12 +92,13 @@ def run(
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="Stop at the first trial that fails.")
     ] = False,
-) -> int:
+) -> Answer:
     """Carry a grid out, resuming what the run directory holds, and write its report.
 
     Example: python -m ablations run grid.yaml --workers 2
     """
     _show_conflicts(context)
+    _check_installation()
     import ablations
     from ablations.engine import move_aside
     from ablations.progress import Progress, duration
@@ -99,7 +134,7 @@ def run(
         if progress:
             progress.__exit__(None, None, None)
         _say(f"stopped; what ended is kept. To resume: ablations run {grid} --out {directory}")
-        return 130
+        return Answer("", 130)
     finally:
         if progress:
             progress.__exit__(None, None, None)
@@ -108,41 +143,42 @@ def run(
         f"{summary.trials} trials: {states or 'nothing to do'}"
         f"{f', {summary.reused} reused' if summary.reused else ''}, {duration(summary.seconds)}"
     )
-    print(summary.report)
-    return 1 if summary.failed else 0
+    return Answer(str(summary.report), 1 if summary.failed else 0)
 
 
 @app.command()
-def plan(grid: GridArgument, as_json: JsonOption = False) -> int:
+@answers
+def plan(grid: GridArgument, as_json: JsonOption = False) -> Answer:
     """Show what would run: cells, skipped cells and why, parameters, FLOPs, memory, time.
 
     Nothing is measured and nothing is written.
 
     Example: python -m ablations plan grid.yaml
     """
+    _check_installation()
     import ablations
 
     planned = ablations.plan(ablations.load_grid(grid))
-    print(_json(planned.document()) if as_json else planned.text())
-    return 0
+    return Answer(_json(planned.document()) if as_json else planned.text())
 
 
 @app.command()
+@answers
 def report(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
-) -> int:
+) -> Answer:
     """Write report.html and tables/ of a run again, from its store.
 
     Example: python -m ablations report runs/norm-placement
     """
-    from ablations.engine import write_report
+    from ablations.library import write_report
 
-    print(write_report(directory))
-    return 0
+    return Answer(str(write_report(directory)))
 
 
 @app.command()
-def components(as_json: JsonOption = False) -> int:
+@answers
+def components(as_json: JsonOption = False) -> Answer:
     """List what is registered: kind, name, options, and the plugin that brings it.
 
     Example: python -m ablations components
@@ -151,12 +187,12 @@ def components(as_json: JsonOption = False) -> int:
     from registry.discovery import discover
 
     documents = component_documents(discover())
-    print(_json(documents) if as_json else component_text(documents))
-    return 0
+    return Answer(_json(documents) if as_json else component_text(documents))
 
 
 @app.command()
-def plugins(as_json: JsonOption = False) -> int:
+@answers
+def plugins(as_json: JsonOption = False) -> Answer:
     """List the plugins found, what each registers, and why one did not load.
 
     Example: python -m ablations plugins
@@ -165,26 +201,26 @@ def plugins(as_json: JsonOption = False) -> int:
     from registry.discovery import discover
 
     documents = plugin_documents(discover())
-    print(_json(documents) if as_json else plugin_text(documents))
-    return 0
+    return Answer(_json(documents) if as_json else plugin_text(documents))
 
 
 @app.command()
-def schema() -> int:
+@answers
+def schema() -> Answer:
     """Print the JSON Schema of grid.yaml, for editors that check and complete it.
 
     Example: python -m ablations schema > grid.schema.json
     """
     from ablations.schema import json_schema
 
-    print(_json(json_schema()))
-    return 0
+    return Answer(_json(json_schema()))
 
 
 @new.command("grid")
+@answers
 def new_grid(
     path: Annotated[Path, typer.Argument(help="Where to write it.")] = Path("grid.yaml"),
-) -> int:
+) -> Answer:
     """Write a grid with every key explained; it runs in a minute.
 
     Example: python -m ablations new grid
@@ -197,9 +233,8 @@ def new_grid(
             file.write(text)
     except FileExistsError:
         _say(f"{path} exists and is left as it is; give another path")
-        return 2
-    print(path)
-    return 0
+        return Answer("", 2)
+    return Answer(str(path))
 
 
 def run_command_line(arguments: list[str] | None = None) -> int:
@@ -223,6 +258,20 @@ def run_command_line(arguments: list[str] | None = None) -> int:
     return int(status or 0)
 
 
+class NotInstalled(Exception):
+    """The code is here, but not the metadata through which built-ins are found."""
+
+
+def _check_installation() -> None:
+    from registry.discovery import BUILTIN, discover
+
+    if not any(spec.provenance.distribution == BUILTIN for spec in discover().components()):
+        raise NotInstalled(
+            "ablations is not installed here, so its own components are not registered: "
+            "python -m pip install ablations"
+        )
+
+
 def _status_of(error: Exception) -> int | None:
     """The exit status that a known error stands for; None for a fault of ours."""
     from ablations.document import GridError
@@ -231,7 +280,7 @@ def _status_of(error: Exception) -> int | None:
 
     if isinstance(error, GridError):
         return 2
-    if isinstance(error, (StoreError, ExecutorError, OSError)):
+    if isinstance(error, (StoreError, ExecutorError, NotInstalled, OSError)):
         return 3
     return None
 

@@ -218,6 +218,8 @@ def from_mapping(mapping: Mapping[str, Any]) -> Document:
 def dump(data: Any) -> str:
     """Plain data as YAML, in its own order."""
     yaml = YAML(typ="safe", pure=True)
+    flow: Any = yaml
+    flow.default_flow_style = False  # in braces some keys would be written so that they end them
     # Written as they are, these would be read as line breaks, or not at all.
     yaml.allow_unicode = not re.search(
         "[\x85\u2028\u2029\ufeff]", json.dumps(data, ensure_ascii=False)

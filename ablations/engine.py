@@ -13,6 +13,7 @@ from typing import Any
 
 from ablations.executors import require_main_guard
 from ablations.grid import Grid
+from ablations.library import write_report
 from ablations.planning import Plan, plan
 from ablations.record import run_plan
 from ablations.results import MeasureResult, TrialResult
@@ -31,7 +32,7 @@ WORST_FIRST = ("crashed", "timeout", "failed", "diverged", "skipped", "done")
 
 @dataclass(frozen=True, kw_only=True)
 class RunSummary:
-    """What a run did. `states` counts this run's trials, each in the worst state of its measures.
+    """What a run did; `states` counts its trials, each in the worst state of its measures.
 
     `reused` counts the trials that the directory already held whole; `stopped` says that
     `fail_fast` ended the run before all trials were carried out.
@@ -70,7 +71,8 @@ def run(
     of each trial as it ends.
 
     Raises: GridError; UnknownName for the executor; InvalidOptions for what it would ignore;
-    StoreError; ExecutorError. After KeyboardInterrupt all that ended is kept, and the same call resumes.
+    StoreError; ExecutorError. After KeyboardInterrupt all that ended is kept, and the same call
+    resumes.
     """
     require_main_guard()
     begun = time.monotonic()
@@ -130,18 +132,6 @@ def _execution(grid: Grid, chosen: Executor, name: str, workers: int | None) -> 
         threads=grid.threads,
         timeout=grid.timeout,
     )
-
-
-def write_report(out: str | Path) -> Path:
-    """Write report.html and tables/ from the store of a run directory; returns the page's path.
-
-    Raises: StoreError when there is no run in `out`.
-    """
-    import reports
-
-    with Store.open_readonly(Path(out)) as store:
-        frames = store.frames()
-    return reports.write(frames, Path(out))
 
 
 def usable_cores() -> int:

@@ -49,16 +49,22 @@ class Run:
 
     def report(self) -> Path:
         """Write report.html and tables/ again; returns the page's path."""
-        from ablations.engine import write_report
-
         return write_report(self.out)
 
 
 def open_run(out: str | Path) -> Run:
     """The run in a directory. Raises: StoreError when there is none."""
-    run = Run(out)
     from ablations.store import Store
 
-    with Store.open_readonly(run.out):
-        pass
-    return run
+    with Store.open_readonly(Path(out)):
+        return Run(out)
+
+
+def write_report(out: str | Path) -> Path:
+    """Write report.html and tables/ from the store of a run directory; returns the page's path.
+
+    Raises: StoreError when there is no run in `out`.
+    """
+    import reports
+
+    return reports.write(open_run(out).frames(), Path(out))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
 from registry.catalog import Catalog
-from registry.spec import plain
+from registry.errors import InvalidSpec
+from registry.spec import ComponentSpec, Option, plain
 
 
 def component_documents(catalog: Catalog) -> list[dict[str, Any]]:
@@ -23,13 +25,22 @@ def component_documents(catalog: Catalog) -> list[dict[str, Any]]:
                     "type": f"{option.type}, required" if option.required else option.type,
                     "default": option.default,
                 }
-                for option in catalog.options(spec)
+                for option in _options(catalog, spec)
             ],
             "summary": spec.summary,
             "source": spec.source,
         }
         for spec in catalog.components()
     ]
+
+
+def _options(catalog: Catalog, spec: ComponentSpec) -> tuple[Option, ...]:
+    """None for a component that does not load: `check` and a grid that uses it say why."""
+    try:
+        return catalog.options(spec)
+    except InvalidSpec as error:
+        print(f"{spec.provenance.distribution}/{spec.name}: {error}", file=sys.stderr)
+        return ()
 
 
 def plugin_documents(catalog: Catalog) -> list[dict[str, Any]]:
@@ -40,11 +51,7 @@ def plugin_documents(catalog: Catalog) -> list[dict[str, Any]]:
             "version": record.version,
             "state": record.state,
             "message": record.message,
-            "components": [
-                f"{getattr(spec, 'kind', type(spec).__name__.removesuffix('Spec').lower())} "
-                f"{spec.name}"
-                for spec in record.specs
-            ],
+            "components": [f"{spec.slot} {spec.name}" for spec in record.specs],
         }
         for record in catalog.plugins
     ]

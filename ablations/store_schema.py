@@ -115,7 +115,8 @@ def _wal(path: Path) -> Path:
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
-    return connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,)
+    (count,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    return int(count) == 0
 
 
 def _create(connection: sqlite3.Connection) -> None:

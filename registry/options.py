@@ -35,12 +35,11 @@ class Signature:
         """
         from pydantic import ConfigDict, TypeAdapter
 
+        config = ConfigDict(strict=True, allow_inf_nan=False)
         adapters: dict[str, TypeAdapter[Any]] = {}
         for option in self.options:
             try:
-                adapters[option.name] = TypeAdapter(
-                    self.annotations[option.name], config=ConfigDict(strict=True)
-                )
+                adapters[option.name] = TypeAdapter(self.annotations[option.name], config=config)
             except Exception as error:
                 raise InvalidSpec(
                     f"option {option.name!r} of {self.owner} has type {option.type}, which cannot "

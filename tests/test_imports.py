@@ -1,4 +1,4 @@
-"""The house's rules about imports: directions between packages, and what an import must not load."""
+"""Imports: the directions between the packages, and what an import must not load."""
 
 import ast
 import subprocess
@@ -77,7 +77,7 @@ def test_without_components_the_other_three_import(tmp_path):
         f"[p for p in sys.path if p and p != {str(ROOT)!r}]\n"
         "sys.meta_path[:] = [f for f in sys.meta_path if 'editable' not in repr(f).lower()]\n"
         "import importlib.util, ablations, registry, reports\n"
-        "import ablations.engine, ablations.decoder, ablations.measures.gradient_flow, reports.page\n"
+        "import ablations.engine, ablations.measures.gradient_flow, reports.page\n"
         "assert importlib.util.find_spec('components') is None\n"
         f"assert ablations.__file__.startswith({str(tmp_path)!r})\n"
     )

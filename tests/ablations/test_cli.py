@@ -31,7 +31,7 @@ def ablate(*arguments, cwd, check=None, **environment):
     return ended
 
 
-@pytest.fixture()
+@pytest.fixture
 def inline(capsys, tmp_path, monkeypatch):
     """Run a command in this process; returns its status, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
@@ -111,7 +111,7 @@ def done(store):
         ),
         (
             "name: a\nfactors: {norm: [layernorm, rmsnrom]}\nmeasures: [parameters]\n",
-            "2:29: factors.norm.1: ",
+            "2:29: factors.norm[1]: ",
         ),
         ("- a\n- b\n", "1:1: "),
         ("name: [\n", "2:1: "),
@@ -200,7 +200,7 @@ def test_components_lists_what_is_registered(inline):
     assert gqa["plugin"] == "ablations"
     assert gqa["options"][0] == {
         "name": "n_kv_heads",
-        "type": "int and > 0, required",
+        "type": "int > 0, required",
         "default": None,
     }
     status, text, _ = inline("components")

@@ -38,7 +38,7 @@ def test_every_part_of_the_question_counts(change):
     assert asked(**change) != asked()
 
 
-@pytest.fixture()
+@pytest.fixture
 def stranger(tmp_path, monkeypatch):
     """A package of a stranger's with a norm; returns its folder."""
     package = tmp_path / "stranger_norms"

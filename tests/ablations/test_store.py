@@ -476,6 +476,6 @@ def test_opening_imports_neither_pandas_nor_torch() -> None:
     ],
 )
 def test_a_profile_with_holes_is_refused(fields: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match="^a profile has") as error:
+    with pytest.raises(ValueError, match=r"^a profile has") as error:
         ProfileValues(axis="depth", **fields)
     assert str(error.value) == message

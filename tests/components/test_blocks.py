@@ -121,7 +121,7 @@ def test_a_block_survives_copying_pickling_and_saving(attention: Choice, place: 
     position = randomize(build("position", place))
     x = tokens(2, 5, 16)
     expected = module(embedded(position, x), position=position)
-    pickled = pickle.loads(pickle.dumps((module, position)))  # noqa: S301
+    pickled = pickle.loads(pickle.dumps((module, position)))
     for other, moved in (copy.deepcopy((module, position)), pickled):
         assert torch.equal(other(embedded(moved, x), position=moved), expected)
     file = io.BytesIO()

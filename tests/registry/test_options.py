@@ -84,6 +84,10 @@ class Unresolvable:
     def __init__(self, dims: object, *, eps: Nowhere = 1.0) -> None: ...  # type: ignore[name-defined] # noqa: F821
 
 
+class Maker:
+    def __init__(self, norm: object) -> None: ...
+
+
 class NoKind:
     def __init__(self, dims: object, eps: float = 1.0) -> None: ...
 
@@ -116,6 +120,11 @@ KINDS = "norm, activation, feed_forward, attention, position, residual, placemen
             f"parameter 'dims' of {HERE}.NoKind must be a keyword-only option, after '*'",
         ),
         (
+            Maker,
+            False,
+            f"parameter 'norm' of {HERE}.Maker must be a keyword-only option, after '*'",
+        ),
+        (
             Bare,
             True,
             f"the constructor of {HERE}.Bare does not take dims: "
@@ -133,6 +142,7 @@ ACCEPTED: list[tuple[Any, Any, Any]] = [
     (float, 2, 2.0),
     (float, 0.5, 0.5),
     (float, float("inf"), float("inf")),
+    (float, float("nan"), float("nan")),
     (bool, True, True),
     (str, "2", "2"),
     (list[int], [1, 2], [1, 2]),
