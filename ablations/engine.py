@@ -165,16 +165,19 @@ def _missing_trials(
 ) -> Iterator[Trial]:
     """Trials whose measures the store does not hold under the identity that is asked for.
 
-    Seeds come first, so that an unfinished run has whole cells to compare.
+    Seeds come first, so that an unfinished run has whole cells to compare. Static measures come
+    last, so that they count the decoder that the others had built.
     """
-    declared = {asked.choice.name: asked.spec.declared for asked in planned.grid.measures}
+    specs = {asked.choice.name: asked.spec for asked in planned.grid.measures}
     for seed in planned.grid.seeds:
         for entry in planned.running:
             cell = entry.cell
             assert cell.architecture is not None, "a cell without an architecture is skipped"
             measures = tuple(
-                PlannedMeasure(choice=choice, identity=identity, declared=declared[choice.name])
-                for choice in cell.measures
+                PlannedMeasure(
+                    choice=choice, identity=identity, declared=specs[choice.name].declared
+                )
+                for choice in sorted(cell.measures, key=lambda c: specs[c.name].mode == "static")
                 for identity in [recorded.identities[cell.cell, choice.name]]
                 if not _kept(known.get((cell.cell, seed, choice.name)), identity)
             )
