@@ -131,7 +131,7 @@ def check_options(owner: str, signature: Signature, given: Mapping[str, Any]) ->
             try:
                 values[name] = _checked(adapter, given[name])
             except ValueError:
-                value = f"{plain(given[name]):.80}"
+                value = _shown(given[name])
                 findings.append(
                     (name, f"option {name!r} of {owner} must be {option.type}, not {value}")
                 )
@@ -143,7 +143,7 @@ def check_options(owner: str, signature: Signature, given: Mapping[str, Any]) ->
             except ValueError:
                 raise InvalidSpec(
                     f"option {name!r} of {signature.owner} must be {option.type}, but its default "
-                    f"is {plain(option.default):.80}"
+                    f"is {_shown(option.default)}"
                 ) from None
     if findings:
         raise InvalidOptions(findings)
@@ -184,3 +184,8 @@ def _agree(given: Any, checked: Any) -> bool:
     if isinstance(given, bool) or isinstance(checked, bool):
         return given is checked
     return bool(given == checked) or (given != given and checked != checked)  # both not a number
+
+
+def _shown(value: object) -> str:
+    """A refused value, not too long; text in quotes, so that `'2'` is told from 2."""
+    return f"{value!r:.80}" if isinstance(value, str) else f"{plain(value):.80}"

@@ -179,7 +179,7 @@ def test_faults_in_options_name_the_entry(catalog: Catalog) -> None:
     message = "norm 'tanh' has no option 'scal'; did you mean 'scale'? known: scale"
     with pytest.raises(InvalidOptions, match=f"^{re.escape(message)}$"):
         catalog.choose(catalog.component("norm", "tanh"), {"scal": 1})
-    message = "option 'batch' of measure 'loss' must be int, not two"
+    message = "option 'batch' of measure 'loss' must be int, not 'two'"
     with pytest.raises(InvalidOptions, match=f"^{re.escape(message)}$"):
         catalog.choose(catalog.measure("loss"), {"batch": "two"})
 

@@ -141,8 +141,6 @@ ACCEPTED: list[tuple[Any, Any, Any]] = [
     (int, 2, 2),
     (float, 2, 2.0),
     (float, 0.5, 0.5),
-    (float, float("inf"), float("inf")),
-    (float, float("nan"), float("nan")),
     (bool, True, True),
     (str, "2", "2"),
     (list[int], [1, 2], [1, 2]),
@@ -169,19 +167,21 @@ def test_a_value_of_the_type_is_taken_in_that_type(
 REFUSED: list[tuple[Any, Any, str, str]] = [
     (int, True, "int", "true"),
     (int, 2.0, "int", "2.0"),
-    (int, "2", "int", "2"),
+    (int, "2", "int", "'2'"),
     (int, None, "int", "null"),
     (float, False, "number", "false"),
-    (float, "1e-5", "number", "1e-5"),
+    (float, "1e-5", "number", "'1e-5'"),
+    (float, float("inf"), "number", "inf"),
+    (float, float("nan"), "number", "nan"),
     (float, 10**400, "number", f"{10**400:d}"[:80]),
     (bool, 1, "true or false", "1"),
-    (bool, "yes", "true or false", "yes"),
+    (bool, "yes", "true or false", "'yes'"),
     (str, 5, "text", "5"),
     (list[int], 1, "list of int", "1"),
     (list[int], [1, True], "list of int", "[1, true]"),
     (tuple[int, str], [1], "list of 2: int, text", "[1]"),
     (dict[str, int], {1: 2}, "mapping of text to int", "{1: 2}"),
-    (Literal["a", "b"], "c", "one of a, b", "c"),
+    (Literal["a", "b"], "c", "one of a, b", "'c'"),
     (Literal[1, 2], True, "one of 1, 2", "true"),
     (Annotated[int, Gt(0)], 0, "int > 0", "0"),
     (Annotated[float, Gt(0)], float("nan"), "number > 0", "nan"),
@@ -206,7 +206,8 @@ PLAIN = st.recursive(
 )
 TYPED: Mapping[Any, st.SearchStrategy[Any]] = {
     int: st.integers(),
-    float: st.floats() | st.integers(-(2**53), 2**53).map(float),
+    float: st.floats(allow_nan=False, allow_infinity=False)
+    | st.integers(-(2**53), 2**53).map(float),
     bool: st.booleans(),
     str: st.text(st.characters(codec="utf-8")),
     list[int]: st.lists(st.integers()),
@@ -229,7 +230,7 @@ def test_a_value_is_kept_or_refused_and_checking_twice_changes_nothing(
         once = checked(annotation, value)
     except InvalidOptions:
         return
-    assert once == value or value != value
+    assert once == value
     assert isinstance(once, bool) == isinstance(value, bool)
     assert repr(checked(annotation, once)) == repr(once)
 
@@ -245,7 +246,7 @@ def test_every_fault_is_found_at_once() -> None:
         ),
         ("zzz", "placement 'block' has no option 'zzz'; known: eps, style, width"),
         (None, "placement 'block' needs option 'width' (int)"),
-        ("style", "option 'style' of placement 'block' must be one of a, b or null, not c"),
+        ("style", "option 'style' of placement 'block' must be one of a, b or null, not 'c'"),
     )
 
 
@@ -285,7 +286,7 @@ def test_a_constraint_that_fails_on_a_value_refuses_that_value() -> None:
 
     annotation = Annotated[int | str, Predicate(positive)]
     assert checked(annotation, 2) == 2
-    message = "option 'x' of norm 'n' must be int or text, not a"
+    message = "option 'x' of norm 'n' must be int or text, not 'a'"
     with pytest.raises(InvalidOptions, match=f"^{re.escape(message)}$"):
         checked(annotation, "a")
 
