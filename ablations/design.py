@@ -5,34 +5,26 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ablations.architecture import Architecture, BlockChoices
-from ablations.document import DataPath, Fault
-from ablations.resolution import (
-    Conflict,
-    Resolver,
-    canonical_json,
-    plain,
-    same_block,
-    same_choice,
-    with_part,
-)
-from ablations.schema import PER_BLOCK
+from ablations.architecture import Architecture
+from ablations.canonical import canonical_json, plain
+from ablations.document import Fault
+from ablations.model import PER_BLOCK
+from ablations.resolution import Resolver
+from ablations.written import with_part
 from registry.catalog import Catalog
 from registry.contracts import Dims
 from registry.errors import Incompatible
-from registry.options import signature_of
 from registry.spec import Choice
 
 if TYPE_CHECKING:
-    from ablations.grid import Factor, Grid, Level
+    from ablations.factors import Level
+    from ablations.grid import Grid
 
 MAX_CELLS = 10_000_000
-_EXAMINED = 2_048
-"""Models looked at before a factor is believed to have an effect."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,72 +100,6 @@ def check_levels(grid: Grid, cells: Iterable[Cell]) -> None:
         raise grid.document.error(faults)
 
 
-def level_faults(grid: Grid, resolver: Resolver) -> list[Fault]:
-    """Levels that no model can have, and factors that change no model.
-
-    What cannot be settled by looking at a bounded number of models is let pass.
-    """
-    factors = [factor for factor in grid.factors if factor.scope == "model"]
-    made: dict[tuple[str, ...], Architecture | Conflict] = {}
-
-    def build(levels: Mapping[str, Level]) -> Architecture | Conflict:
-        key = tuple(levels[factor.name].label for factor in factors)
-        if key not in made:
-            try:
-                made[key] = resolver.architecture(assemble(grid, levels))
-            except Conflict as conflict:
-                made[key] = conflict
-        return made[key]
-
-    if not factors:
-        conflict = build({})
-        return [_impossible(grid, conflict)] if isinstance(conflict, Conflict) else []
-    faults = []
-    for factor in factors:
-        others = [other for other in factors if other is not factor]
-        contexts = math.prod(len(other.levels) for other in others)
-        bound = max(1, _EXAMINED // len(factor.levels))
-        possible: set[str] = set()
-        conflicts: dict[str, Conflict] = {}
-        has_effect = len(factor.levels) == 1
-        orders = [_baseline_first(grid, other) for other in others]
-        for context in itertools.islice(itertools.product(*orders), bound):
-            chosen = dict(zip((other.name for other in others), context, strict=True))
-            built: list[Architecture] = []
-            for level in factor.levels:
-                result = build({**chosen, factor.name: level})
-                if isinstance(result, Conflict):
-                    conflicts[level.label] = result
-                else:
-                    possible.add(level.label)
-                    built.append(result)
-            differs = any(not same_model(built[0], other) for other in built[1:])
-            has_effect = has_effect or differs or 0 < len(built) < len(factor.levels)
-            if has_effect and len(possible) == len(factor.levels):
-                break
-        if contexts > bound:
-            continue
-        if not possible:
-            return [_impossible(grid, next(iter(conflicts.values())))]
-        faults += [
-            Fault(
-                ("factors", factor.name, i),
-                f"no cell with {factor.name}={level.label} is possible: {conflicts[level.label]}",
-            )
-            for i, level in enumerate(factor.levels)
-            if level.label not in possible
-        ]
-        if not has_effect:
-            kind = factor.name.partition(".")[0]
-            reason = (
-                f"no other component of the grid uses its {kind}"
-                if kind in PER_BLOCK
-                else "all its levels describe the same model"
-            )
-            faults.append(Fault(("factors", factor.name), f"has no effect: {reason}", True))
-    return faults
-
-
 def assemble(grid: Grid, levels: Mapping[str, Level]) -> dict[str, Any]:
     """The model of a cell as written: factors over `model`, options over the whole."""
     model = dict(grid.model)
@@ -186,24 +112,6 @@ def assemble(grid: Grid, levels: Mapping[str, Level]) -> dict[str, Any]:
         if dot:
             model[key] = with_part(key, model[key], part, value)
     return model
-
-
-def same_model(one: Architecture, other: Architecture) -> bool:
-    """Whether two architectures describe the same decoder, in whatever words.
-
-    A component that no other one asks for is no difference.
-    """
-    return (
-        all(
-            getattr(one, name) == getattr(other, name)
-            for name in (field.name for field in fields(Architecture))
-            if name not in ("layers", "initializer", "embedding_norm", "d_ff_rule")
-        )
-        and same_choice(one.initializer, other.initializer)
-        and same_choice(one.embedding_norm, other.embedding_norm)
-        and one.depth == other.depth
-        and all(map(_same_in_use, one.layers, other.layers))
-    )
 
 
 class _Maker:
@@ -265,7 +173,7 @@ class _Maker:
             if asked.spec.name in varied:
                 given = {name: choice.options[name] for name in choice.given}
                 parts = varied[asked.spec.name]
-                choice = self.resolver.measure(asked.spec, {**given, **parts})
+                choice = self.resolver.chooser.measure(asked.spec, {**given, **parts})
                 own = {
                     part: plain(choice.options[part])
                     for part in parts
@@ -310,36 +218,3 @@ class _Maker:
             # A broken component is not a skipped one: its trials fail, each with its message.
             return None
         return f"{kind} {choice.name!r}: {reason}" if reason else None
-
-
-def _impossible(grid: Grid, conflict: Conflict) -> Fault:
-    given = conflict.key in grid.document.data.get("model", {})
-    varied = any(factor.name == conflict.key for factor in grid.factors)
-    path: DataPath = ("factors" if varied and not given else "model", conflict.key)
-    return Fault(path, str(conflict))
-
-
-def _baseline_first(grid: Grid, factor: Factor) -> Sequence[Level]:
-    label = grid.baseline[factor.name]
-    return sorted(factor.levels, key=lambda level: level.label != label)
-
-
-def _same_in_use(one: BlockChoices, other: BlockChoices) -> bool:
-    return same_block(one, other) or (
-        one.d_ff == other.d_ff
-        and (used := _used(one)) == _used(other)
-        and all(same_choice(getattr(one, kind), getattr(other, kind)) for kind in used)
-    )
-
-
-def _used(block: BlockChoices) -> frozenset[str]:
-    """The kinds that are built: the placement's, what those ask for, and what the decoder adds."""
-    used: set[str] = set()
-    waiting = ["placement", "position", "norm"]
-    while waiting:
-        kind = waiting.pop()
-        if kind not in used and kind in PER_BLOCK:
-            used.add(kind)
-            choice: Choice = getattr(block, kind)
-            waiting += signature_of(choice.load(), takes_dims=True).makers
-    return frozenset(used)

@@ -14,11 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ablations.design import MAX_CELLS, Cell, cells, check_levels, count, same_model
-from ablations.document import GridError, parse
-from ablations.grid import Grid, Level, load_grid
+from ablations.design import MAX_CELLS, Cell, cells, check_levels, count
+from ablations.document import GridError
+from ablations.factors import Level
+from ablations.grid import Grid, load_grid
+from ablations.parsing import parse
 from ablations.resolution import resolve
-from tests.ablations.test_resolution import parts
+from tests.ablations.dummies import parts
 
 
 def grid(factors: Mapping[str, Any], **others: Any) -> Grid:
@@ -243,22 +245,6 @@ def test_a_skipped_baseline_is_no_error() -> None:
         exclude=[{"norm": "layernorm", "depth": 2, "because": "why"}],
     )
     check_levels(given, cells(given, parts()))
-
-
-def test_models_are_the_same_whoever_wrote_their_options() -> None:
-    def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-        return same_model(resolve(one, parts()), resolve(other, parts()))
-
-    assert same({"norm": "rmsnorm"}, {"norm": {"rmsnorm": {"eps": 1e-5}}})
-    assert same({"d_ff": 1024}, {})
-    assert same({"feed_forward": "own"}, {"feed_forward": "own", "activation": "silu"})
-    assert not same({}, {"activation": "silu"})
-    assert not same({}, {"norm": "rmsnorm"})
-    assert not same({}, {"norm": {"layers": ["layernorm", "rmsnorm"]}})
-    assert not same({}, {"initializer": {"normal": {"std": 1}}})
-    assert not same({}, {"embedding_norm": "rmsnorm"})
-    assert not same({}, {"depth": 6})
-    assert not same({}, {"final_norm": True})
 
 
 def test_ten_thousand_cells_take_seconds() -> None:
