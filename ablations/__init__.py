@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ablations.decoder import Decoder
-    from ablations.document import Finding, GridError
     from ablations.engine import RunSummary, run
     from ablations.grid import Grid, load_grid
+    from ablations.grids.document import Finding, GridError
     from ablations.library import Run, build, open_run
     from ablations.planning import Plan, plan
     from ablations.results import ArrayValues, ProfileValues
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 _HOME = {
     "ArrayValues": "results",
     "Decoder": "decoder",
-    "Finding": "document",
+    "Finding": "grids.document",
     "Grid": "grid",
-    "GridError": "document",
+    "GridError": "grids.document",
     "Measurement": "trial",
     "NotApplicable": "trial",
     "Plan": "planning",

@@ -211,7 +211,7 @@ def schema() -> Answer:
 
     Example: python -m ablations schema > grid.schema.json
     """
-    from ablations.schema import json_schema
+    from ablations.grids.schema import json_schema
 
     return Answer(_json(json_schema()))
 
@@ -274,8 +274,8 @@ def _check_installation() -> None:
 
 def _status_of(error: Exception) -> int | None:
     """The exit status that a known error stands for; None for a fault of ours."""
-    from ablations.document import GridError
     from ablations.executors import ExecutorError
+    from ablations.grids.document import GridError
     from ablations.store import StoreError
 
     if isinstance(error, GridError):

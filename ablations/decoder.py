@@ -13,39 +13,16 @@ These names are stable.
 
 from __future__ import annotations
 
-import hashlib
-import weakref
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from ablations.architecture import Architecture, BlockChoices
-from registry.contracts import Dims, Maker
+from ablations.architecture import Architecture
+from ablations.assembly import Builder, place_positions
+from ablations.streams import global_stream
 from registry.errors import Incompatible, InvalidSpec
-from registry.options import signature_of
-from registry.spec import Choice
-
-
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """One component inside a decoder.
-
-    `path` is where it hangs in the module tree. `slot` names its place independently of how a
-    placement calls its attributes, so that streams of initial weights keep their names when a
-    placement is swapped. `layer` is None outside the blocks.
-    """
-
-    path: str
-    slot: str
-    kind: str
-    name: str
-    layer: int | None
 
 
 class Decoder(nn.Module):
@@ -55,7 +32,7 @@ class Decoder(nn.Module):
     ended.
     """
 
-    def __init__(self, architecture: Architecture, builder: _Builder) -> None:
+    def __init__(self, architecture: Architecture, builder: Builder) -> None:
         super().__init__()
         self.architecture = architecture
         d_model = architecture.d_model
@@ -66,7 +43,7 @@ class Decoder(nn.Module):
             else None
         )
         self.positions = nn.ModuleList()
-        self._position_of = _place_positions(architecture, builder, self.positions)
+        self._position_of = place_positions(architecture, builder, self.positions)
         first_layers = range(0, architecture.depth, architecture.share_layers)
         self.blocks = nn.ModuleList(
             builder.block(layer, f"blocks.{index}") for index, layer in enumerate(first_layers)
@@ -199,133 +176,13 @@ class Decoder(nn.Module):
 def _wants_final_norm(architecture: Architecture, last: nn.Module) -> bool:
     if architecture.final_norm is not None:
         return architecture.final_norm
-    return bool(getattr(last, "final_norm"))  # noqa: B009 - nn.Module hides it from checkers
-
-
-def _place_positions(
-    architecture: Architecture, builder: _Builder, modules: nn.ModuleList
-) -> list[int]:
-    """Build the positions, one for all layers that agree or one a layer; return layer → index."""
-    index_of: dict[Any, int] = {}
-    places = []
-    for layer, choices in enumerate(architecture.layers):
-        choice = choices.position
-        alone = bool(getattr(choice.load(), "per_layer", False))
-        key = (choice.target, repr(sorted(choice.options.items())), layer if alone else None)
-        if key not in index_of:
-            index_of[key] = len(modules)
-            slot = f"positions.{len(modules)}"
-            modules.append(builder.make("position", choice, layer, slot))
-        places.append(index_of[key])
-    if len({id(modules[place]) for place in places}) > 1:
-        for choices, place in zip(architecture.layers, places, strict=True):
-            if hasattr(modules[place], "embed"):
-                raise Incompatible(
-                    f"position {choices.position.name!r} is added to the embedding, so it must "
-                    "be the same in every block"
-                )
-    return places
-
-
-class _ResidualDropout:
-    """Forward hook on a sublayer: drops elements of its output while training."""
-
-    def __init__(self, p: float) -> None:
-        self.p = p
-
-    def __call__(self, module: nn.Module, args: object, output: Tensor) -> Tensor:
-        return F.dropout(output, self.p, module.training)
-
-
-class _Builder:
-    """Makes the components of one decoder and remembers what it made, and for which slot."""
-
-    def __init__(self, architecture: Architecture, seed: int) -> None:
-        self.architecture = architecture
-        self.seed = seed
-        self._made: list[tuple[weakref.ref[nn.Module], str, str, str, int]] = []
-
-    def block(self, layer: int, slot: str) -> nn.Module:
-        return self.make("placement", self.architecture.layers[layer].placement, layer, slot)
-
-    def make(
-        self, kind: str, choice: Choice, layer: int, slot: str, dims: Dims | None = None
-    ) -> nn.Module:
-        """Build one component; what its constructor draws depends on seed and slot alone."""
-        dims = dims or self.architecture.dims(layer)
-        cls = choice.load()
-        unsupported = getattr(cls, "unsupported", None)
-        reason = unsupported(dims, self.architecture) if unsupported else None
-        if reason:
-            raise Incompatible(f"{kind} {choice.name!r}: {reason}")
-        made: Counter[str] = Counter()
-        makers = [
-            self._maker(part, layer, slot, dims, made)
-            for part in signature_of(cls, takes_dims=True).makers
-        ]
-        torch.default_generator.manual_seed(stream_seed(self.seed, f"{slot}/constructor"))
-        module = cls(dims, *makers, **choice.options)
-        if not isinstance(module, nn.Module):
-            raise InvalidSpec(
-                f"{kind} {choice.name!r} must be a torch.nn.Module, not {type(module).__name__}"
-            )
-        if kind in ("attention", "feed_forward") and self.architecture.residual_dropout:
-            module.register_forward_hook(_ResidualDropout(self.architecture.residual_dropout))
-        self._made.append((weakref.ref(module), slot, kind, choice.name, layer))
-        return module
-
-    def _maker(self, kind: str, layer: int, parent: str, own: Dims, made: Counter[str]) -> Maker:
-        choices: BlockChoices = self.architecture.layers[layer]
-
-        def maker(dims: Dims | None = None) -> nn.Module:
-            slot = f"{parent}.{kind}" + (f".{made[kind]}" if made[kind] else "")
-            made[kind] += 1
-            return self.make(kind, getattr(choices, kind), layer, slot, dims or own)
-
-        return maker
-
-    def parts_of(self, decoder: Decoder) -> tuple[Part, ...]:
-        """Everything made, by its path.
-
-        Raises: InvalidSpec when a component keeps a part that it asked for otherwise than as a
-        submodule: its parameters would be neither trained nor counted. One given up is nobody's.
-        """
-        paths = {id(module): path for path, module in decoder.named_modules()}
-        parts = []
-        for made, slot, kind, name, layer in self._made:
-            module = made()
-            if module is None:
-                continue
-            if id(module) not in paths:
-                raise InvalidSpec(
-                    f"{kind} {name!r} of {slot} was made but is not held as a submodule"
-                )
-            inside = slot.startswith("blocks.")
-            parts.append(
-                Part(
-                    path=paths[id(module)],
-                    slot=slot,
-                    kind=kind,
-                    name=name,
-                    layer=layer if inside else None,
-                )
-            )
-        return tuple(sorted(parts, key=lambda part: part.path))
-
-
-def stream_seed(seed: int, name: str) -> int:
-    """The seed of the random stream of that name: 32 bits of SHA-256 over both.
-
-    Torch's CPU generator uses no more. Two of a model's hundred matrices share a stream once in a
-    million models, which then have two equal matrices: no figure here could show it.
-    """
-    return int.from_bytes(hashlib.sha256(f"{seed}\0{name}".encode()).digest()[:4], "big")
-
-
-@contextmanager
-def _random_state_kept() -> Iterator[None]:
-    with torch.random.fork_rng(devices=[]):
-        yield
+    asked = getattr(last, "final_norm", None)
+    if not isinstance(asked, bool):
+        name = architecture.layers[-1].placement.name
+        raise InvalidSpec(
+            f"placement {name!r} must say whether a final norm follows: final_norm = True or False"
+        )
+    return asked
 
 
 def build_decoder(architecture: Architecture, *, seed: int = 0) -> Decoder:
@@ -336,8 +193,8 @@ def build_decoder(architecture: Architecture, *, seed: int = 0) -> Decoder:
 
     Raises: Incompatible when parts do not fit each other or the sizes.
     """
-    with _random_state_kept():
-        return Decoder(architecture, _Builder(architecture, seed))
+    with global_stream(seed, "decoder"):
+        return Decoder(architecture, Builder(architecture, seed))
 
 
 def skeleton(architecture: Architecture) -> Decoder:

@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ablations.architecture import Architecture
-from ablations.canonical import canonical_json, plain
-from ablations.document import Fault
-from ablations.model import PER_BLOCK
-from ablations.resolution import Resolver
-from ablations.written import with_part
+from ablations.grids.document import Fault
+from ablations.models.canonical import canonical_json, plain
+from ablations.models.model import PER_BLOCK
+from ablations.models.resolution import Resolver
+from ablations.models.written import with_part
 from registry.catalog import Catalog
 from registry.contracts import Dims
 from registry.errors import Incompatible
 from registry.spec import Choice
 
 if TYPE_CHECKING:
-    from ablations.factors import Level
     from ablations.grid import Grid
+    from ablations.grids.factors import Level
 
 MAX_CELLS = 10_000_000
 

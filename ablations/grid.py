@@ -8,21 +8,21 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
-from ablations.asked_measures import AskedMeasure, check_modes, read_measures
-from ablations.baseline import check_said, read_baseline
 from ablations.design import MAX_CELLS, count
-from ablations.document import Document, Fault, from_mapping
-from ablations.exclusions import Exclusion, read_exclusions
-from ablations.factors import Factor, Level, read_subject
-from ablations.labels import level_label
-from ablations.level_faults import level_faults
-from ablations.levels import Levels
-from ablations.model import COMPONENT_KINDS, Model
-from ablations.parsing import read
-from ablations.reading import Reading
-from ablations.requirements import unmet
-from ablations.schema import GridFile
-from ablations.settings import Setting, settings
+from ablations.grids.asked_measures import AskedMeasure, check_modes, read_measures
+from ablations.grids.baseline import check_said, read_baseline
+from ablations.grids.document import Document, Fault, from_mapping
+from ablations.grids.exclusions import Exclusion, read_exclusions
+from ablations.grids.factors import Factor, Level, read_subject
+from ablations.grids.level_faults import level_faults
+from ablations.grids.levels import Levels
+from ablations.grids.parsing import read
+from ablations.grids.reading import Reading
+from ablations.grids.requirements import unmet
+from ablations.grids.schema import GridFile
+from ablations.grids.settings import Setting, settings
+from ablations.models.labels import level_label
+from ablations.models.model import COMPONENT_KINDS, Model
 from registry.catalog import Catalog
 from registry.discovery import discover
 

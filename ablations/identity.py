@@ -6,14 +6,23 @@ import hashlib
 import importlib.util
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ablations.architecture import Architecture
+from ablations.architecture import Architecture, BlockChoices
 from registry.spec import Choice
 
-ENGINE = ("architecture", "decoder", "initialization", "observation", "trial")
+ENGINE = (
+    "architecture",
+    "assembly",
+    "decoder",
+    "initialization",
+    "observation",
+    "streams",
+    "trial",
+)
 """Modules of this package whose code enters every measured figure."""
 
 
@@ -25,13 +34,15 @@ def identity(
 ) -> str:
     """A digest that changes whenever the figures of a measure of a cell might.
 
-    It covers the cell's content, the measure's options, what bends bits, and the Python files of
-    the engine, of the measure and of every package whose components the cell uses: an edited
-    plugin is measured anew, the rest is reused.
+    It covers the cell's content and what that resolves to (the rule for a width may change), the
+    measure's options, what bends bits, and the Python files of the engine, of the measure and of
+    every package whose components the cell uses: an edited plugin is measured anew, the rest is
+    reused.
     """
     targets = sorted({choice.target for choice in components_of(architecture)} | {measure.target})
     document = {
         "content": content,
+        "architecture": _described(architecture),
         "measure": [measure.name, measure.target, dict(measure.options)],
         "bits": dict(bit_bending),
         "engine": [_source(f"ablations.{module}") for module in ENGINE],
@@ -57,6 +68,29 @@ def components_of(architecture: Architecture) -> Iterable[Choice]:
     yield architecture.initializer
     if architecture.embedding_norm is not None:
         yield architecture.embedding_norm
+
+
+def _described(architecture: Architecture) -> dict[str, Any]:
+    """Every resolved value; equal layers, of which a deep model has many, once."""
+    unique = {id(layer): layer for layer in architecture.layers}
+    places = {key: place for place, key in enumerate(unique)}
+    described = {
+        field.name: _plain(getattr(architecture, field.name))
+        for field in fields(architecture)
+        if field.name != "layers"
+    }
+    described["layers"] = [_plain(layer) for layer in unique.values()]
+    described["order"] = [places[id(layer)] for layer in architecture.layers]
+    return described
+
+
+def _plain(value: object) -> object:
+    """A value as JSON takes it; of a choice not which of its options a person wrote."""
+    if isinstance(value, Choice):
+        return [value.target, dict(value.options)]
+    if isinstance(value, BlockChoices):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 @cache

@@ -14,7 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from ablations.architecture import Architecture
-from ablations.decoder import Decoder, Part, build_decoder, stream_seed
+from ablations.assembly import Part
+from ablations.decoder import Decoder, build_decoder
+from ablations.streams import stream
 from registry.contracts import ParameterInfo, ParameterRole
 from registry.errors import InvalidSpec
 
@@ -68,14 +70,12 @@ def initialize(decoder: Decoder, seed: int) -> None:
     """
     choice = decoder.architecture.initializer
     initializer = choice.load()(decoder.architecture.dims(), **choice.options)
-    generator = torch.Generator()
     with torch.no_grad():
         for piece in slices(decoder):
             if not piece.initialized:
                 continue
-            generator.manual_seed(stream_seed(seed, piece.stream))
             tensor = piece.tensor
-            initializer.fill(tensor, piece.info, generator)
+            initializer.fill(tensor, piece.info, stream(seed, piece.stream))
             gain = _gain(decoder, piece)
             if gain != 1:
                 tensor.mul_(gain)

@@ -26,7 +26,7 @@ def build(model: Mapping[str, Any], seed: int = 0, *, catalog: Catalog | None = 
     Incompatible for parts that do not fit each other or the sizes.
     """
     from ablations.initialization import initialized_decoder
-    from ablations.resolution import resolve
+    from ablations.models.resolution import resolve
 
     return initialized_decoder(resolve(model, catalog or discover()), seed)
 

@@ -17,18 +17,18 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ablations.results import ArrayValues, TrialResult
-from ablations.store_errors import (
+from ablations.storage.errors import (
     DamagedStore,
     NotAStore,
     RunLocked,
     StoreError,
     explained,
 )
-from ablations.store_frames import DOCUMENTS, read_frames
-from ablations.store_lock import RunLock
-from ablations.store_plan import PlannedCellRow, RunPlan
-from ablations.store_rows import document, insert, result_rows
-from ablations.store_schema import FILE, close_writable, open_readonly, open_writable
+from ablations.storage.frames import DOCUMENTS, read_frames
+from ablations.storage.lock import RunLock
+from ablations.storage.plan import PlannedCellRow, RunPlan
+from ablations.storage.rows import document, insert, result_rows
+from ablations.storage.schema import FILE, close_writable, open_readonly, open_writable
 
 if TYPE_CHECKING:
     from reports.frames import Frames

@@ -85,11 +85,9 @@ class TrialContext:
 
     def generator(self, name: str) -> torch.Generator:
         """A random stream of this trial's seed; equal names give equal streams in every cell."""
-        import torch
+        from ablations.streams import stream
 
-        from ablations.decoder import stream_seed
-
-        return torch.Generator().manual_seed(stream_seed(self.seed, f"data/{name}"))
+        return stream(self.seed, f"data/{name}")
 
     def skeleton(self) -> Decoder:
         """The decoder for its shapes alone: on the meta device, unless it has been built."""

@@ -1,6 +1,6 @@
 """Draws the figures of README.md from the run directory of the default grid.
 
-    python docs/figures.py runs/norm-placement
+python docs/figures.py runs/norm-placement
 """
 
 from __future__ import annotations

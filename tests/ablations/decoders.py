@@ -6,7 +6,7 @@ import torch
 
 import ablations
 from ablations.architecture import Architecture
-from ablations.resolution import resolve
+from ablations.models.resolution import resolve
 from registry import discover
 
 SMALL = {"depth": 3, "d_model": 32, "n_heads": 4, "context": 16, "vocab_size": 64}

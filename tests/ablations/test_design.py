@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ablations.design import MAX_CELLS, Cell, cells, check_levels, count
-from ablations.document import GridError
-from ablations.factors import Level
 from ablations.grid import Grid, load_grid
-from ablations.parsing import parse
-from ablations.resolution import resolve
+from ablations.grids.document import GridError
+from ablations.grids.factors import Level
+from ablations.grids.parsing import parse
+from ablations.models.resolution import resolve
 from tests.ablations.dummies import parts
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ablations.document import GridError
 from ablations.grid import Grid, load_grid
-from ablations.settings import Setting
+from ablations.grids.document import GridError
+from ablations.grids.settings import Setting
 from tests.ablations.dummies import parts
-from tests.ablations.grids import HEAD, KEYS, NORMS, load, refused
+from tests.ablations.loading import HEAD, KEYS, NORMS, load, refused
 
 ROOT = Path(__file__).parents[2]
 GOOD = """\

@@ -5,8 +5,8 @@ import itertools
 import pytest
 import torch
 
-from ablations.decoder import stream_seed
 from ablations.initialization import initialized_decoder, slices
+from ablations.streams import stream_seed
 from tests.ablations.decoders import build, small
 
 

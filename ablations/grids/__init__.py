@@ -1,0 +1,1 @@
+"""Reading grid.yaml: text, positions, schema, factors, levels; every fault at once."""

@@ -1,0 +1,83 @@
+"""The levels to compare with: those that a grid names, else what its model says, else the first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ablations.grids.asked_measures import WrittenMeasure
+from ablations.grids.document import DataPath
+from ablations.grids.factors import Subject
+from ablations.grids.faults import Faulty
+from ablations.grids.levels import Levels
+from ablations.grids.reading import Reading
+from ablations.models.labels import level_label
+from ablations.models.model import PARTS
+from ablations.models.written import entries
+from registry.errors import nearest
+
+
+def check_said(reading: Reading, measures: Mapping[str, WrittenMeasure], levels: Levels) -> None:
+    """What is given for a key that a factor sets must be one of its levels."""
+    for name, subject in levels.subjects.items():
+        if None in levels.texts[name]:
+            continue
+        for path, value in _said(reading, measures, subject):
+            try:
+                if levels.holds(name, value):
+                    continue
+            except Faulty:
+                continue  # told where it stands, or by the factor
+            words = level_label(name, value)
+            hint = nearest(words, levels.labels(name))
+            reason = f"it is not a level of factor {name}; {hint}"
+            reading.faults.add(path, f"{words} has no effect: {reason}", True)
+
+
+def read_baseline(
+    reading: Reading, measures: Mapping[str, WrittenMeasure], levels: Levels
+) -> dict[str, str]:
+    """The label of one level for every factor."""
+    named = {
+        name: levels.named(name, value, ("baseline", name))
+        for name, value in reading.data.get("baseline", {}).items()
+    }
+    baseline = {}
+    for name, subject in levels.subjects.items():
+        label = named.get(name)
+        if name not in named:
+            said = [value for _, value in _said(reading, measures, subject)]
+            key, part = subject.key, subject.part
+            if not said and part and key in PARTS and key in reading.model:
+                said = [reading.resolver.canonical_value(key, reading.model[key])[part]]
+            label = levels.find(name, said[0]) if said else None
+        baseline[name] = label or levels.labels(name)[0]
+    return baseline
+
+
+def _said(
+    reading: Reading, measures: Mapping[str, WrittenMeasure], subject: Subject
+) -> list[tuple[DataPath, Any]]:
+    """What `model` or `measures` gives for a factor, where it does so in so many words."""
+    key, part = subject.key, subject.part
+    if subject.scope == "measure":
+        measure = measures[key]
+        return [((*measure.path, part), measure.options[part])] if part in measure.options else []
+    if key not in reading.model:
+        return []
+    value = reading.model[key]
+    if not part:
+        return [(("model", key), value)]
+    if key in PARTS:
+        named = isinstance(value, dict) and part in value
+        return [(("model", key, part), value[part])] if named else []
+    if key in reading.levels:  # judged whole, by that factor
+        return []
+    try:
+        return [
+            (("model", key, *where, component, part), options[part])
+            for where, component, options in entries(key, value)
+            if options and part in options
+        ]
+    except Faulty:
+        return []

@@ -1,0 +1,1 @@
+"""A model's mapping to its architecture: components chosen, options filled in, widths."""

@@ -1,0 +1,1 @@
+"""Behind `ablations.store`: schema, lock, rows, frames."""

@@ -1,0 +1,143 @@
+"""The store's tables as the frames that a report is made from."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+from ablations.storage.errors import StoreError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from reports.frames import Frames
+
+# A measure that has no identity in a cell is not done to it; results of another identity than
+# the planned one belong to an edited plugin or another environment, and count as not there.
+TRIALS = """
+SELECT plan.cell, plan_seeds.seed, plan_measures.measure,
+    CASE WHEN plan.skipped IS NULL THEN coalesce(trials.state, 'missing') ELSE 'skipped' END,
+    coalesce(plan.skipped, trials.message, ''),
+    coalesce(trials.marks, ''),
+    coalesce(trials.seconds, 0.0)
+FROM plan
+CROSS JOIN plan_seeds
+CROSS JOIN plan_measures
+LEFT JOIN plan_identities USING (cell, measure)
+LEFT JOIN trials USING (cell, seed, measure, identity)
+WHERE plan.skipped IS NOT NULL OR plan_identities.identity IS NOT NULL
+ORDER BY plan.position, plan_seeds.position, plan_measures.position
+"""
+
+_PLANNED = """
+FROM plan
+CROSS JOIN plan_seeds
+CROSS JOIN plan_measures
+JOIN plan_identities USING (cell, measure)
+JOIN trials USING (cell, seed, measure, identity)
+"""
+
+METRICS = f"""
+SELECT cell, seed, metric, value {_PLANNED} JOIN metrics USING (cell, seed, measure)
+WHERE plan.skipped IS NULL
+ORDER BY plan.position, plan_seeds.position, plan_measures.position, metric
+"""
+
+PROFILES = f"""
+SELECT cell, seed, profile, axis, profiles.position, step, value
+{_PLANNED} JOIN profiles USING (cell, seed, measure)
+WHERE plan.skipped IS NULL
+ORDER BY plan.position, plan_seeds.position, plan_measures.position, profile, step,
+    profiles.position
+"""
+
+INTEGER, NUMBER, FLAG, TEXT = "int64", "float64", "bool", "str"
+
+COLUMNS = {
+    "trials": {
+        "cell": TEXT,
+        "seed": INTEGER,
+        "measure": TEXT,
+        "state": TEXT,
+        "message": TEXT,
+        "marks": TEXT,
+        "seconds": NUMBER,
+    },
+    "metrics": {"cell": TEXT, "seed": INTEGER, "metric": TEXT, "value": NUMBER},
+    "profiles": {
+        "cell": TEXT,
+        "seed": INTEGER,
+        "profile": TEXT,
+        "axis": TEXT,
+        "position": INTEGER,
+        "step": INTEGER,
+        "value": NUMBER,
+    },
+    "metric_info": {
+        "metric": TEXT,
+        "form": TEXT,
+        "measure": TEXT,
+        "unit": TEXT,
+        "better": TEXT,
+        "scale": TEXT,
+        "primary": FLAG,
+        "summary": TEXT,
+        "convention": TEXT,
+    },
+    "factors": {"factor": TEXT, "level": TEXT, "position": INTEGER, "baseline": FLAG},
+    "settings": {"key": TEXT, "value": TEXT, "origin": TEXT},
+    "components": dict.fromkeys(
+        ("kind", "name", "plugin", "version", "options", "summary", "source"), TEXT
+    ),
+    "environment": {"key": TEXT, "value": TEXT},
+}
+OPTIONAL = {"metric_info": {"exact": FLAG}}
+
+DOCUMENTS = ("metric_info", "factors", "settings", "components", "environment")
+"""Tables that are kept whole, as JSON."""
+
+
+def read_frames(connection: sqlite3.Connection) -> Frames:
+    """Everything that belongs to the grid last run, as one moment saw it."""
+    from reports.frames import Frames
+
+    connection.execute("BEGIN")
+    try:
+        meta = dict(connection.execute("SELECT key, value FROM meta"))
+        if not meta:
+            raise StoreError("nothing has been run in this directory yet")
+        tables = {
+            name: _frame(connection.execute(query).fetchall(), COLUMNS[name])
+            for name, query in (("trials", TRIALS), ("metrics", METRICS), ("profiles", PROFILES))
+        }
+        documents = {name: json.loads(meta[name]) for name in DOCUMENTS}
+        cells = connection.execute(
+            "SELECT cell, label, levels FROM plan JOIN cells USING (cell) ORDER BY position"
+        ).fetchall()
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    for name, rows in documents.items():
+        columns = COLUMNS[name] | {
+            column: kind
+            for column, kind in OPTIONAL.get(name, {}).items()
+            if any(column in row for row in rows)
+        }
+        tables[name] = _frame([[row[column] for column in columns] for row in rows], columns)
+    factors = list(dict.fromkeys(row["factor"] for row in documents["factors"]))
+    tables["cells"] = _frame(
+        [
+            [cell, label, *map(json.loads(levels).__getitem__, factors)]
+            for cell, label, levels in cells
+        ],
+        dict.fromkeys(("cell", "label", *factors), TEXT),
+    )
+    return Frames(name=meta["name"], grid=meta["grid"], **tables)
+
+
+def _frame(rows: list[Any], columns: dict[str, str]) -> pd.DataFrame:
+    import pandas as pd
+
+    # 'nan' is how the store keeps a NaN; float() reads it.
+    return pd.DataFrame(rows, columns=list(columns), dtype=object).astype(columns)

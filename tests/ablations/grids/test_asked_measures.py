@@ -1,0 +1,62 @@
+"""Measures as asked for, and factors that none of them looks at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.ablations.loading import HEAD, refused
+
+
+@pytest.mark.parametrize(
+    ("measures", "expected"),
+    [
+        ("[]", ["3:11: measures: expected a list of at least one measure, not an empty list"]),
+        (
+            "[paramters, {gradient_flow: 3}, 4, parameters, parameters]",
+            [
+                "3:12: measures[0]: unknown measure 'paramters'; did you mean 'parameters'? "
+                "known: gradient_flow, parameters, training",
+                "3:23: measures[1]: expected a measure as name or {name: {option: value}}, "
+                "not a mapping of 1",
+                "3:43: measures[2]: expected a measure as name or {name: {option: value}}, not 4",
+                "3:58: measures[4]: measure 'parameters' is asked for twice",
+            ],
+        ),
+        (
+            "[{gradient_flow: {bach: 1}}, training]",
+            [
+                "3:29: measures[0].gradient_flow.bach: measure 'gradient_flow' has no option "
+                "'bach'; did you mean 'batch'? known: batch",
+                "3:40: measures[1]: measure 'training' needs option 'steps' (int)",
+            ],
+        ),
+    ],
+)
+def test_faults_of_measures(tmp_path: Path, measures: str, expected: list[str]) -> None:
+    text = f"name: x\nfactors: {{norm: [layernorm, rmsnorm]}}\nmeasures: {measures}\n"
+    assert refused(tmp_path, text) == [f"grid.yaml:{line}" for line in expected]
+
+
+def test_what_is_only_used_in_training_has_no_effect_without(tmp_path: Path) -> None:
+    text = "factors: {dropout: [0, 0.1], dropout.residual: [0, 0.1]}\n"
+    assert refused(tmp_path, HEAD + text) == [
+        "grid.yaml:3:11: factors.dropout: has no effect: nothing that is measured (gradient_flow) "
+        "trains",
+        "grid.yaml:3:30: factors.dropout.residual: has no effect: nothing that is measured "
+        "(gradient_flow) trains",
+    ]
+
+
+def test_what_shapes_do_not_show_has_no_effect_on_them(tmp_path: Path) -> None:
+    text = (
+        "name: x\nmeasures: [parameters]\nfactors:\n  initializer.std: [0.1, 0.2]\n"
+        "  embedding_scale: [1, 2]\n  dropout: [0, 0.1]\n  norm: [layernorm, rmsnorm]\n"
+    )
+    why = "has no effect: what is measured (parameters) depends on shapes alone"
+    assert refused(tmp_path, text) == [
+        f"grid.yaml:4:3: factors.initializer.std: {why}",
+        f"grid.yaml:5:3: factors.embedding_scale: {why}",
+        f"grid.yaml:6:3: factors.dropout: {why}",
+    ]
