@@ -20,7 +20,7 @@ from ablations.grids.parsing import read
 from ablations.grids.reading import Reading
 from ablations.grids.requirements import unmet
 from ablations.grids.schema import GridFile
-from ablations.grids.settings import Setting, settings
+from ablations.grids.settings import Setting, run_settings, settings
 from ablations.models.labels import level_label
 from ablations.models.model import COMPONENT_KINDS, Model
 from registry.catalog import Catalog
@@ -53,7 +53,7 @@ class Grid:
         return self.document.text
 
     def settings(self) -> tuple[Setting, ...]:
-        """Every value of the model as a person reads it, and where it comes from."""
+        """Every value, given or default, as a person reads it, and where it comes from."""
         return self.setting_rows
 
 
@@ -109,18 +109,39 @@ def _read(reading: Reading) -> Grid:
         )
         for name, subject in levels.subjects.items()
     )
-    varied = {f.name: reading.levels[f.name] for f in factors if f.scope == "model"}
+    varied: dict[str, dict[str, list[Any]]] = {"model": {}, "measure": {}}
+    for factor in factors:
+        varied[factor.scope][factor.name] = reading.levels[factor.name]
+    asked = tuple(
+        AskedMeasure(spec=measure.spec, choice=measure.choice)
+        for measure in measures.values()
+        if measure.choice is not None
+    )
+    seeds = tuple(range(file.seeds) if isinstance(file.seeds, int) else file.seeds)
+    run = {
+        "seeds": list(seeds),
+        "design": file.design,
+        "dtype": file.dtype,
+        "device": "cpu",
+        "threads": file.threads,
+        "timeout": file.timeout,
+    }
+    rows = (
+        *settings(model, reading.catalog, given=reading.given_keys(), factors=varied["model"]),
+        *run_settings(
+            [measure.choice for measure in asked],
+            run,
+            given=set(reading.data),
+            factors=varied["measure"],
+        ),
+    )
     return Grid(
         name=file.name,
         model=model,
         factors=factors,
         baseline=baseline,
-        seeds=tuple(range(file.seeds) if isinstance(file.seeds, int) else file.seeds),
-        measures=tuple(
-            AskedMeasure(spec=measure.spec, choice=measure.choice)
-            for measure in measures.values()
-            if measure.choice is not None
-        ),
+        seeds=seeds,
+        measures=asked,
         design=file.design,
         exclude=tuple(exclusions),
         requires=tuple(file.requires),
@@ -129,7 +150,7 @@ def _read(reading: Reading) -> Grid:
         timeout=file.timeout,
         threads=file.threads,
         document=reading.document,
-        setting_rows=settings(model, reading.catalog, given=reading.given_keys(), factors=varied),
+        setting_rows=rows,
     )
 
 

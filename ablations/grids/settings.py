@@ -1,4 +1,4 @@
-"""Every value of a model as a person reads it, and where it comes from."""
+"""Every value of a grid as a person reads it, and where it comes from."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ablations.models.model import COMPONENT_KINDS, PARTS, Model
 from ablations.models.widths import DEFAULT_WORDS
 from ablations.models.written import parts_of, with_part
 from registry.catalog import Catalog
+from registry.spec import Choice
 
 _INFERRED = {"d_ff": DEFAULT_WORDS, "head_dim": "d_model / n_heads"}
 """What null stands for."""
@@ -20,7 +21,7 @@ _INFERRED = {"d_ff": DEFAULT_WORDS, "head_dim": "d_model / n_heads"}
 
 @dataclass(frozen=True)
 class Setting:
-    """One value of a model as a person reads it, and where it comes from."""
+    """One value of a grid as a person reads it, and where it comes from."""
 
     key: str
     value: str
@@ -54,6 +55,31 @@ def settings(
             names = [f"{key}.{part}" for part in varied]
             rows += [Setting(name, _alternatives(name, factors[name]), "factor") for name in names]
     return tuple(dict.fromkeys(rows))
+
+
+def run_settings(
+    measures: Sequence[Choice],
+    run: Mapping[str, Any],
+    *,
+    given: Collection[str] = (),
+    factors: Mapping[str, Sequence[Any]] | None = None,
+) -> tuple[Setting, ...]:
+    """Every option of the measures, and the keys of a grid beside its model and factors.
+
+    `given` holds the keys of the grid that a person wrote, `factors` the options that vary.
+    """
+    factors = factors or {}
+    rows = [
+        _setting(
+            f"{choice.name}.{option}",
+            choice.options[option],
+            {f"{choice.name}.{name}" for name in choice.given},
+            factors,
+        )
+        for choice in measures
+        for option in sorted(choice.options)
+    ]
+    return (*rows, *(_setting(key, plain(value), given, {}) for key, value in run.items()))
 
 
 def _setting(

@@ -38,13 +38,22 @@ def same_model(one: Architecture, other: Architecture) -> bool:
         all(
             getattr(one, name) == getattr(other, name)
             for name in (field.name for field in fields(Architecture))
-            if name not in ("layers", "initializer", "embedding_norm", "d_ff_rule")
+            if name not in ("layers", "initializer", "embedding_norm", "d_ff_rule", "final_norm")
         )
+        and _final_norm(one) == _final_norm(other)
         and same_choice(one.initializer, other.initializer)
         and same_choice(one.embedding_norm, other.embedding_norm)
         and one.depth == other.depth
         and all(map(_same_in_use, one.layers, other.layers))
     )
+
+
+def _final_norm(architecture: Architecture) -> bool | None:
+    """Whether a norm follows the last block; None where only the built placement can tell."""
+    if architecture.final_norm is not None:
+        return architecture.final_norm
+    asked = getattr(architecture.layers[-1].placement.load(), "final_norm", None)
+    return asked if isinstance(asked, bool) else None
 
 
 def _same_in_use(one: BlockChoices, other: BlockChoices) -> bool:

@@ -88,6 +88,8 @@ class Odd:
 
 
 class Placement:
+    final_norm = True
+
     def __init__(
         self, dims: Dims, attention: Any, feed_forward: Any, residual: Any, norm: Any
     ) -> None: ...

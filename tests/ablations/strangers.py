@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from ablations.trial import Measurement
-from registry import Dims, Incompatible
+from registry import Dims, Incompatible, ParameterRole
 
 
 class Raising(nn.Module):
@@ -40,6 +40,103 @@ class Never(nn.Module):
     @classmethod
     def unsupported(cls, dims: Dims, model: object) -> str:
         return "no dims suit it"
+
+
+class Drawing(nn.Module):
+    """A norm that draws a constant, which its constructor keeps."""
+
+    def __init__(self, dims: Dims) -> None:
+        super().__init__()
+        self.shift = nn.Parameter(torch.randn(dims.d_model))
+
+    def forward(self, x):
+        return x + self.shift
+
+
+class OtherNames(nn.Module):
+    """A pre-norm block whose parts have other names, come in another order, and draw."""
+
+    final_norm = True
+
+    def __init__(self, dims: Dims, norm, feed_forward, attention, residual) -> None:
+        super().__init__()
+        self.ffn, self.add2 = feed_forward(), residual()
+        self.mixer, self.add1 = attention(), residual()
+        self.norms = nn.ModuleList([norm(), norm()])
+        self.drawn = nn.Parameter(torch.randn(3))
+
+    def forward(self, x, **mixing):
+        x = self.add1(x, self.mixer(self.norms[0](x), **mixing))
+        return self.add2(x, self.ffn(self.norms[1](x)))
+
+
+class Hiding(OtherNames):
+    """Keeps its norms where torch does not find them."""
+
+    def __init__(self, dims: Dims, norm, feed_forward, attention, residual) -> None:
+        super().__init__(dims, norm, feed_forward, attention, residual)
+        del self.norms
+        self.norms = [norm(), norm()]
+
+
+class Undecided(OtherNames):
+    final_norm = "maybe"
+
+
+class Mean(nn.Module):
+    """A causal mean: an attention without hooks, weights, cache or dropout."""
+
+    def __init__(self, dims: Dims) -> None:
+        super().__init__()
+        self.mix = nn.Linear(dims.d_model, dims.d_model)
+
+    def forward(self, x):
+        counts = torch.arange(1, x.shape[1] + 1, device=x.device)
+        return self.mix(x.cumsum(1) / counts[:, None])
+
+
+class Roles(nn.Module):
+    """A feed-forward that sets one matrix itself and gives another to the initializer by role."""
+
+    def __init__(self, dims: Dims) -> None:
+        super().__init__()
+        self.own = nn.Parameter(torch.eye(dims.d_model))
+        self.vector = nn.Parameter(torch.zeros(dims.d_model))
+        self.scalar = nn.Parameter(torch.tensor(0.5))
+
+    def forward(self, x):
+        return self.scalar * (x @ self.own) + self.vector
+
+    def parameter_roles(self):
+        return {
+            "own": ParameterRole(role="mixing", initialized=False),
+            "vector": ParameterRole(role="offset", initialized=True),
+        }
+
+
+class WrongRanges(Roles):
+    def parameter_roles(self):
+        return {
+            "own": [ParameterRole(role="q", rows=(0, 4)), ParameterRole(role="k", rows=(5, 32))]
+        }
+
+
+class WrongName(Roles):
+    def parameter_roles(self):
+        return {"owned": ParameterRole(role="mixing")}
+
+
+class PerLayer(nn.Module):
+    """A position with one module a block, that shifts scores by the block's number."""
+
+    per_layer = True
+
+    def __init__(self, dims: Dims) -> None:
+        super().__init__()
+        self.layer = dims.layer
+
+    def bias(self, n_heads, q_positions, k_positions):
+        return torch.full((n_heads, len(q_positions), len(k_positions)), float(self.layer))
 
 
 NORMS = {"raising": Raising, "exploding": Exploding, "even": Even, "never": Never}

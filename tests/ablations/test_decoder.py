@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from ablations.decoder import build_decoder, skeleton
 from ablations.initialization import initialized_decoder
-from registry import Incompatible
+from registry import Incompatible, InvalidSpec
 from tests.ablations.decoders import build, small, tokens
 
 ATTENTIONS = ["mha", {"gqa": {"n_kv_heads": 2}}, "mqa", {"mha": {"window": 5}}]
@@ -177,3 +177,62 @@ def test_pre_and_post_differ_with_equal_weights():
     ids = tokens()
     assert pre.hidden(ids).shape == (2, 16, 384)
     assert (pre.hidden(ids) - post.hidden(ids)).abs().max() > 0.1
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "message"),
+    [
+        (
+            {"attention": "mean", "position": "rope"},
+            Incompatible,
+            "position 'rope' acts on queries, keys or scores; attention 'mean' supports only "
+            "positions added to the embedding",
+        ),
+        (
+            {"attention": "mean", "dropout": {"attention": 0.1}},
+            Incompatible,
+            "attention 'mean' has no attention dropout",
+        ),
+        (
+            {"placement": "hiding"},
+            InvalidSpec,
+            "norm 'layernorm' of blocks.0.norm.2 was made but is not held as a submodule",
+        ),
+        (
+            {"placement": "undecided"},
+            InvalidSpec,
+            "placement 'undecided' must say whether a final norm follows: final_norm = True or "
+            "False",
+        ),
+        (
+            {"feed_forward": "wrong_ranges"},
+            InvalidSpec,
+            "the row ranges of 'own' of feed_forward 'wrong_ranges' must follow each other from 0 "
+            "to 32, not [(0, 4), (5, 32)]",
+        ),
+        (
+            {"feed_forward": "wrong_name"},
+            InvalidSpec,
+            "feed_forward 'wrong_name' gives a role to 'owned', which it lacks",
+        ),
+    ],
+    ids=str,
+)
+def test_parts_that_do_not_fit_are_told(model, error, message):
+    with pytest.raises(error) as caught:
+        build(**model)
+    assert str(caught.value) == message
+
+
+def test_what_an_attention_does_not_offer_is_told_when_asked_for():
+    decoder = build(attention="mean")
+    assert decoder(tokens()).shape == (2, 16, 64)
+    with pytest.raises(Incompatible, match=r"^attention 'mean' has no cache$"):
+        decoder.new_caches()
+    with pytest.raises(Incompatible, match=r"^attention 'mean' has no weights$"):
+        decoder.attention_weights(tokens())
+
+
+def test_a_position_of_each_block_knows_its_layer():
+    decoder = build(position="per_layer", depth=4)
+    assert [decoder.mixing(layer)["position"].layer for layer in range(4)] == [0, 1, 2, 3]

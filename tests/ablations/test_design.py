@@ -144,14 +144,14 @@ def test_the_hash_survives_a_new_factor_at_its_default() -> None:
 def test_the_hash_tells_what_differs() -> None:
     found = made(
         {
-            "final_norm": ["auto", True],
+            "final_norm": ["auto", True, False],
             "head_dim": [None, 64, 32],
             "attention.scale": [None, "none", 1],
             "d_ff": [None, {"multiple_of_d_model": 2}, {"layers": [8, 16]}],
         },
         model={"attention": {"gqa": {"n_kv_heads": 2}}},
     )
-    assert len({cell.cell for cell in found}) == len(found) == 54
+    assert len({cell.cell for cell in found}) == len(found) == 81
 
 
 def test_an_option_of_a_measure_reaches_the_measure_and_the_hash() -> None:

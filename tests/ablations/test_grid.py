@@ -68,7 +68,10 @@ def test_a_grid_holds_what_its_file_says(tmp_path: Path) -> None:
     rows = {row.key: row for row in grid.settings()}
     assert rows["depth"] == Setting("depth", "4", "given")
     assert rows["norm"] == Setting("norm", "layernorm | rmsnorm", "factor")
-    assert "gradient_flow.batch" not in rows
+    assert rows["gradient_flow.batch"] == Setting("gradient_flow.batch", "2 | 4", "factor")
+    assert rows["seeds"] == Setting("seeds", "[3, 1]", "given")
+    assert rows["timeout"] == Setting("timeout", "30.0", "given")
+    assert rows["dtype"] == Setting("dtype", "float32", "default")
 
 
 def test_a_mapping_is_a_grid_too(tmp_path: Path) -> None:

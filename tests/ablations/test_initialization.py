@@ -113,3 +113,30 @@ def test_sinusoids_are_as_large_as_the_embeddings():
     assert float(positions.square().mean().sqrt()) == pytest.approx(
         float(x.detach().square().mean().sqrt()), rel=0.02
     )
+
+
+def test_other_names_and_another_order_of_parts_change_no_initial_weight():
+    ours, theirs = weights(), weights(placement="other_names")
+    assert set(ours) == set(theirs)
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_what_a_constructor_draws_depends_on_seed_and_place_alone():
+    def drawn(seed=0, **model):
+        decoder = build(seed, norm="drawing", **model)
+        blocks = [decoder.blocks[layer].norms[0].shift for layer in range(2)]
+        return blocks, decoder.blocks[1].drawn
+
+    shifts, own = drawn(placement="other_names")
+    assert not torch.equal(shifts[0], shifts[1])
+    again, own_again = drawn(placement="other_names", attention="mean", feed_forward="roles")
+    assert all(torch.equal(*pair) for pair in zip(shifts, again, strict=True))
+    assert torch.equal(own, own_again)
+    assert not torch.equal(own, drawn(1, placement="other_names")[1])
+
+
+def test_a_component_says_what_is_initialized():
+    feed_forward = build(feed_forward="roles").blocks[0].feed_forward
+    assert torch.equal(feed_forward.own, torch.eye(32))
+    assert feed_forward.scalar == 0.5
+    assert 0.005 < feed_forward.vector.std() < 0.04

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ablations.grids.settings import Setting, settings
+from ablations.grids.settings import Setting, run_settings, settings
+from registry.spec import Choice
 from tests.ablations.dummies import parts
 
 
@@ -63,3 +64,25 @@ def test_settings_of_layers_and_of_a_varied_whole_with_a_varied_part() -> None:
     assert found["attention[0].window"] == ("null", "default")
     assert found["attention[1].window"] == ("8", "given")
     assert found["bias"] == found["bias.head"] == ("true | false", "factor")
+
+
+def test_settings_of_a_run_tell_measures_and_keys() -> None:
+    flow = Choice(
+        name="flow",
+        target="a:Flow",
+        options={"length": None, "batch": 2, "loss": "sum"},
+        given=frozenset({"loss"}),
+    )
+    rows = run_settings(
+        [flow],
+        {"seeds": [0, 1], "dtype": "float32"},
+        given={"seeds", "name"},
+        factors={"flow.batch": [2, 4]},
+    )
+    assert rows == (
+        Setting("flow.batch", "2 | 4", "factor"),
+        Setting("flow.length", "null", "default"),
+        Setting("flow.loss", "sum", "given"),
+        Setting("seeds", "[0, 1]", "given"),
+        Setting("dtype", "float32", "default"),
+    )

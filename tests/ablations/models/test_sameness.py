@@ -22,4 +22,5 @@ def test_models_are_the_same_whoever_wrote_their_options() -> None:
     assert not same({}, {"initializer": {"normal": {"std": 1}}})
     assert not same({}, {"embedding_norm": "rmsnorm"})
     assert not same({}, {"depth": 6})
-    assert not same({}, {"final_norm": True})
+    assert not same({}, {"final_norm": False})
+    assert same({}, {"final_norm": True}), "its placement asks for one"
