@@ -100,44 +100,27 @@ def run(
     _show_conflicts(context)
     _check_installation()
     import ablations
-    from ablations.engine import move_aside
     from ablations.progress import Progress, duration
 
     loaded = ablations.load_grid(grid)
     directory = out or Path("runs") / loaded.name
-    if fresh:
-        # Before the run, which would do it too, to say where the old one went.
-        ablations.plan(loaded)
-        moved = move_aside(directory)
-        if moved:
-            _say(f"moved the old run to {moved}")
-    progress: Progress | None = None
-
-    def started(missing: int, reused: int) -> None:
-        nonlocal progress
-        if reused:
-            _say(f"resuming {directory}: {reused} trials are already there")
-        progress = Progress(missing)
-        progress.__enter__()
-
     try:
-        summary = ablations.run(
-            loaded,
-            directory,
-            workers=workers,
-            executor=executor,
-            fail_fast=fail_fast,
-            started=started,
-            ended=lambda state: progress.ended(state) if progress else None,
-        )
+        with Progress() as progress:
+            summary = ablations.run(
+                loaded,
+                directory,
+                workers=workers,
+                executor=executor,
+                fresh=fresh,
+                fail_fast=fail_fast,
+                started=progress.started,
+                ended=progress.ended,
+            )
     except KeyboardInterrupt:
-        if progress:
-            progress.__exit__(None, None, None)
         _say(f"stopped; what ended is kept. To resume: ablations run {grid} --out {directory}")
         return Answer("", 130)
-    finally:
-        if progress:
-            progress.__exit__(None, None, None)
+    if summary.aside:
+        _say(f"the old run is now {summary.aside}")
     states = ", ".join(f"{count} {state}" for state, count in sorted(summary.states.items()))
     _say(
         f"{summary.trials} trials: {states or 'nothing to do'}"

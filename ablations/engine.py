@@ -17,6 +17,7 @@ from ablations.library import write_report
 from ablations.planning import Plan, plan
 from ablations.record import run_plan
 from ablations.results import MeasureResult, TrialResult
+from ablations.storage.lock import RunLock
 from ablations.store import RunPlan, Store
 from ablations.trial import PlannedMeasure, Trial, measure_trial
 from registry.catalog import Catalog
@@ -43,6 +44,8 @@ class RunSummary:
     reused: int
     states: Counter[str] = field(default_factory=Counter)
     stopped: bool = False
+    aside: Path | None = None
+    """Where `fresh` moved the run that was there."""
     seconds: float = 0.0
     report: Path | None = None
 
@@ -82,8 +85,7 @@ def run(
     planned = plan(grid, catalog=catalog)
     recorded = run_plan(planned, executor=executor, execution=execution)
     out = Path(out) if out is not None else Path("runs") / grid.name
-    if fresh:
-        move_aside(out)
+    aside = move_aside(out) if fresh else None
     states: Counter[str] = Counter()
     stopped = False
     with Store.create_or_open(out) as store:
@@ -109,6 +111,7 @@ def run(
         reused=planned.trials - len(trials),
         states=states,
         stopped=stopped,
+        aside=aside,
         report=write_report(out),
         seconds=time.monotonic() - begun,
     )
@@ -142,9 +145,13 @@ def usable_cores() -> int:
 
 
 def move_aside(out: Path) -> Path | None:
-    """Rename an old run directory, so that nothing in it is lost; returns its new path."""
+    """Rename an old run directory, so that nothing in it is lost; returns its new path.
+
+    Raises: RunLocked while another process runs in it.
+    """
     if not out.exists():
         return None
+    RunLock(out).release()
     stamp = time.strftime("%Y%m%d-%H%M%S")
     aside = out.with_name(f"{out.name}.{stamp}")
     count = 1

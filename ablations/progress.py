@@ -12,19 +12,17 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class Progress:
-    """Counts trials as they end. A context manager; `ended` is called once a trial."""
+    """Counts trials as they end: `started` once, then `ended` for each; a context manager."""
 
-    def __init__(self, total: int, *, stream: TextIO | None = None) -> None:
-        self.total = total
+    def __init__(self, *, stream: TextIO | None = None) -> None:
+        self.total = 0
         self.counts: Counter[str] = Counter()
-        self._stream = stream or sys.stderr
-        self._told = time.monotonic()
         self.first_ended: float | None = None
+        self._stream = stream or sys.stderr
+        self._told = 0.0
         self._bar: _Bar | None = None
 
     def __enter__(self) -> Progress:
-        if self._stream.isatty() and self.total:
-            self._bar = _Bar(self.total, self._stream)
         return self
 
     def __exit__(
@@ -33,8 +31,16 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._stop()
+
+    def started(self, total: int, reused: int) -> None:
+        """`total` trials are to be carried out; `reused` more are there already."""
+        self.total = total
+        self._told = time.monotonic()
+        if reused:
+            print(f"{reused} trials are already there, {total} to do", file=self._stream)
+        if total and self._stream.isatty():
+            self._bar = _Bar(total, self._stream)
 
     def ended(self, state: str) -> None:
         """One trial more, in that state; the worst of its measures'."""
@@ -47,6 +53,13 @@ class Progress:
         elif self.counts.total() == self.total or now - self._told >= SECONDS_BETWEEN_LINES:
             self._told = now
             print(self.line(now), file=self._stream, flush=True)
+        if self.counts.total() == self.total:
+            self._stop()  # what comes after the last trial is not its progress
+
+    def _stop(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
 
     def line(self, now: float) -> str:
         """`120/360 trials: 119 done, 1 failed, 240 left, 2.1 a second, 1 min 54 s to go`.

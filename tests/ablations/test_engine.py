@@ -8,7 +8,7 @@ import pytest
 
 import ablations
 from ablations import engine
-from ablations.store import Store
+from ablations.store import RunLocked, Store
 from registry import (
     Catalog,
     ComponentSpec,
@@ -246,9 +246,17 @@ def test_fresh_moves_the_old_run_aside(tmp_path):
     ablations.run(grid(), out, executor="inline")
     summary = ablations.run(grid(), out, executor="inline", fresh=True)
     assert summary.states == {"done": 8}
+    assert summary.aside is not None
     (old,) = (path for path in tmp_path.iterdir() if path != out)
+    assert old == summary.aside
     assert old.name.startswith("run.")
     assert values(old) == values(out)
+
+
+def test_fresh_leaves_a_run_that_is_going_on(tmp_path):
+    with Store.create_or_open(tmp_path / "run"), pytest.raises(RunLocked):
+        ablations.run(grid(), tmp_path / "run", executor="inline", fresh=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 def test_other_bits_are_measured_anew(undisturbed, tmp_path):

@@ -24,7 +24,8 @@ def test_durations_as_a_person_says_them(seconds, words):
 
 def test_plain_lines_where_there_is_no_terminal():
     stream = io.StringIO()
-    with Progress(3, stream=stream) as progress:
+    with Progress(stream=stream) as progress:
+        progress.started(3, reused=0)
         for state in ("done", "failed", "done"):
             progress.ended(state)
     (line,) = stream.getvalue().splitlines()
@@ -32,7 +33,8 @@ def test_plain_lines_where_there_is_no_terminal():
 
 
 def test_a_line_tells_counts_rate_and_time_left():
-    progress = Progress(361, stream=io.StringIO())
+    progress = Progress(stream=io.StringIO())
+    progress.started(361, reused=0)
     assert progress.line(now=5.0) == "0/361 trials: 361 left"
     progress.ended("done")
     progress.counts.update({"done": 119, "failed": 1})
@@ -48,7 +50,9 @@ def test_a_bar_on_a_terminal():
             return True
 
     stream = Terminal()
-    with Progress(2, stream=stream) as progress:
+    with Progress(stream=stream) as progress:
+        progress.started(2, reused=5)
         progress.ended("done")
         progress.ended("done")
     assert "2/2 trials: 2 done, 0 left" in stream.getvalue()
+    assert stream.getvalue().startswith("5 trials are already there, 2 to do\n")
