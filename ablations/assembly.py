@@ -133,7 +133,7 @@ def place_positions(
         key = (choice.target, repr(sorted(choice.options.items())), layer if alone else None)
         if key not in index_of:
             index_of[key] = len(modules)
-            slot = f"positions.{len(modules)}"
+            slot = f"positions.layer.{layer}" if alone else f"positions.{len(modules)}"
             modules.append(builder.make("position", choice, layer, slot))
         places.append(index_of[key])
     if len({id(modules[place]) for place in places}) > 1:

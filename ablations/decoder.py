@@ -193,8 +193,13 @@ def build_decoder(architecture: Architecture, *, seed: int = 0) -> Decoder:
 
     Raises: Incompatible when parts do not fit each other or the sizes.
     """
-    with global_stream(seed, "decoder"):
-        return Decoder(architecture, Builder(architecture, seed))
+    default = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)  # whatever a notebook has set: draws depend on it
+    try:
+        with global_stream(seed, "decoder"):
+            return Decoder(architecture, Builder(architecture, seed))
+    finally:
+        torch.set_default_dtype(default)
 
 
 def skeleton(architecture: Architecture) -> Decoder:

@@ -52,6 +52,11 @@ class Grid:
         """The grid's YAML: the file's own, or written out from a mapping."""
         return self.document.text
 
+    @property
+    def static(self) -> bool:
+        """Whether everything that is measured depends on shapes alone."""
+        return all(measure.spec.mode == "static" for measure in self.measures)
+
     def settings(self) -> tuple[Setting, ...]:
         """Every value, given or default, as a person reads it, and where it comes from."""
         return self.setting_rows

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from ablations.architecture import Architecture, BlockChoices
+from ablations.sources import Sources
 from registry.spec import Choice
 
 ENGINE = (
@@ -31,13 +29,16 @@ def identity(
     architecture: Architecture,
     measure: Choice,
     bit_bending: Mapping[str, str],
+    sources: Sources,
 ) -> str:
     """A digest that changes whenever the figures of a measure of a cell might.
 
     It covers the cell's content and what that resolves to (the rule for a width may change), the
     measure's options, what bends bits, and the Python files of the engine, of the measure and of
-    every package whose components the cell uses: an edited plugin is measured anew, the rest is
-    reused.
+    every distribution whose components the cell uses: an edited plugin is measured anew, the rest
+    is reused.
+
+    Raises: StaleSource if such a file was edited after this process imported it.
     """
     targets = sorted({choice.target for choice in components_of(architecture)} | {measure.target})
     document = {
@@ -45,8 +46,8 @@ def identity(
         "architecture": _described(architecture),
         "measure": [measure.name, measure.target, dict(measure.options)],
         "bits": dict(bit_bending),
-        "engine": [_source(f"ablations.{module}") for module in ENGINE],
-        "sources": [_source(target.partition(":")[0]) for target in targets],
+        "engine": [sources.of(f"ablations.{module}") for module in ENGINE],
+        "sources": [sources.of(target) for target in targets],
     }
     text = json.dumps(document, sort_keys=True, default=repr)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -91,30 +92,3 @@ def _plain(value: object) -> object:
     if isinstance(value, BlockChoices):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
-@cache
-def _source(module: str) -> str:
-    """Digest of the Python files behind a module: of this package its file, else all of its
-    top-level package's, since parts import each other."""
-    top = module.partition(".")[0]
-    if top == "ablations":
-        spec = importlib.util.find_spec(module)
-        files = [Path(spec.origin)] if spec and spec.origin else []
-    else:
-        files = _package_files(top)
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()
-
-
-def _package_files(top: str) -> list[Path]:
-    spec = importlib.util.find_spec(top)
-    if spec is None:
-        return []
-    if spec.submodule_search_locations is None:
-        return [Path(spec.origin)] if spec.origin and spec.origin.endswith(".py") else []
-    return sorted(
-        file for folder in spec.submodule_search_locations for file in Path(folder).rglob("*.py")
-    )

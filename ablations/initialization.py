@@ -7,6 +7,7 @@ on the order in which modules were built, on a worker or on a process.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from torch import Tensor, nn
 from ablations.architecture import Architecture
 from ablations.assembly import Part
 from ablations.decoder import Decoder, build_decoder
-from ablations.streams import stream
+from ablations.streams import generator_of
 from registry.contracts import ParameterInfo, ParameterRole
 from registry.errors import InvalidSpec
 
@@ -53,12 +54,17 @@ def slices(decoder: Decoder) -> Iterator[Slice]:
     """
     parts = {part.path: part for part in decoder.parts}
     roles = {part.path: _declared_roles(decoder, part) for part in decoder.parts}
+    drawn: Counter[str] = Counter()
     for path, parameter in decoder.named_parameters():
         part = _innermost(parts, path)
         local = path[len(part.path) + 1 :] if part else path
         declared = roles[part.path].get(local, ()) if part else (OWN_ROLES[path],)
         for role in declared or (_default_role(part, local),):
-            yield _slice(decoder, path, local, parameter, part, role)
+            stream = _stream(part.slot if part else "", local, role)
+            # A second range of one role, as of heads apart, has a stream of its own.
+            name = f"{stream}.{drawn[stream]}" if drawn[stream] else stream
+            drawn[stream] += 1
+            yield _slice(decoder, path, name, parameter, part, role)
 
 
 def initialize(decoder: Decoder, seed: int) -> None:
@@ -75,7 +81,7 @@ def initialize(decoder: Decoder, seed: int) -> None:
             if not piece.initialized:
                 continue
             tensor = piece.tensor
-            initializer.fill(tensor, piece.info, stream(seed, piece.stream))
+            initializer.fill(tensor, piece.info, generator_of(seed, piece.stream))
             gain = _gain(decoder, piece)
             if gain != 1:
                 tensor.mul_(gain)
@@ -134,7 +140,7 @@ def _default_role(part: Part | None, local: str) -> ParameterRole:
 def _slice(
     decoder: Decoder,
     path: str,
-    local: str,
+    stream: str,
     parameter: nn.Parameter,
     part: Part | None,
     role: ParameterRole,
@@ -157,7 +163,7 @@ def _slice(
             depth=decoder.architecture.depth,
             layer=part.layer if part else None,
         ),
-        stream=_stream(part.slot if part else "", local, role),
+        stream=stream,
         initialized=initialized,
         part=part,
     )

@@ -74,7 +74,8 @@ def observe(
     finally:
         for hook in hooks:
             hook.remove()
-    loss = F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
+    dtype = torch.promote_types(logits.dtype, torch.float32)
+    loss = F.cross_entropy(logits.flatten(0, 1).to(dtype), targets.flatten())
     parameters = dict(decoder.named_parameters())
     gradients = torch.autograd.grad(
         loss, [embedded[0], *streams, *parameters.values()], allow_unused=True

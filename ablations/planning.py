@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ablations.decoder import Decoder, skeleton
+from ablations.decoder import Decoder
 from ablations.design import Cell, cells, check_levels
 from ablations.grid import Grid
+from ablations.grids.document import Fault
 from ablations.progress import duration
+from ablations.trial import Measurement, Trial, TrialContext
 from registry.catalog import Catalog
 from registry.discovery import discover
 from registry.errors import Incompatible
@@ -26,6 +29,8 @@ class PlannedCell:
     cell: Cell
     parameters: int | None = None
     flops: float | None = None
+    counted: tuple[Measurement, ...] = ()
+    """What the measures told, where all of them need shapes alone."""
 
     @property
     def weight_bytes(self) -> int | None:
@@ -111,11 +116,14 @@ class Plan:
 def plan(grid: Grid, *, catalog: Catalog | None = None) -> Plan:
     """Work a grid out without measuring anything.
 
-    Raises: GridError when every cell of a level is skipped, or two cells are the same.
+    Raises: GridError when every cell of a level is skipped, two cells are the same, or a factor
+    has no effect on what is counted.
     """
     catalog = catalog or discover()
     planned = [_plan_cell(cell, grid) for cell in cells(grid, catalog)]
     check_levels(grid, [entry.cell for entry in planned])
+    if grid.static:
+        _check_effects(grid, planned)
     result = Plan(grid=grid, catalog=catalog, cells=tuple(planned), seconds=0.0)
     return replace(result, seconds=_estimate_seconds(result))
 
@@ -131,17 +139,46 @@ def _levels(grid: Grid, factor: Any) -> str:
 def _plan_cell(cell: Cell, grid: Grid) -> PlannedCell:
     if cell.skipped is not None or cell.architecture is None:
         return PlannedCell(cell=cell)
+    trial = Trial(cell=cell.cell, seed=0, architecture=cell.architecture, measures=())
+    context = TrialContext(trial)
     try:
-        decoder = skeleton(cell.architecture)
+        measures = [(choice.name, choice.load()(**choice.options)) for choice in cell.measures]
+        for name, measure in measures:
+            refuse = getattr(measure, "unsupported", None)
+            refusal = refuse(cell.architecture) if refuse else None
+            if refusal:
+                raise Incompatible(f"measure {name!r}: {refusal}")
+        decoder = context.skeleton()
+        counted = tuple(measure.measure(context) for _, measure in measures) if grid.static else ()
     except Incompatible as reason:
         return PlannedCell(cell=replace(cell, skipped=str(reason)))
     except Exception:
-        # A component that cannot be built is measured all the same: its trials fail, each with
-        # its message in the report, and the other cells run.
+        # What cannot be built is measured all the same: its trials fail, each with its message in
+        # the report, and the other cells run.
         return PlannedCell(cell=cell)
-    flops = sum(_flops(choice.load()(**choice.options), decoder) for choice in cell.measures)
+    flops = sum(_flops(measure, decoder) for _, measure in measures)
     parameters = sum(parameter.numel() for parameter in decoder.parameters())
-    return PlannedCell(cell=cell, parameters=parameters, flops=flops)
+    return PlannedCell(cell=cell, parameters=parameters, flops=flops, counted=counted)
+
+
+def _check_effects(grid: Grid, planned: Sequence[PlannedCell]) -> None:
+    """Refuse a factor that changes nothing that is counted, where all is known from shapes.
+
+    Raises: GridError with every such factor.
+    """
+    faults = []
+    for factor in grid.factors:
+        groups: dict[tuple[str, ...], list[tuple[Measurement, ...]]] = {}
+        for entry in planned:
+            others = tuple(v for k, v in entry.cell.levels.items() if k != factor.name)
+            groups.setdefault(others, []).append(entry.counted)
+        whole = len(factor.levels) > 1 and all(entry.counted for entry in planned)
+        if whole and all(one == group[0] for group in groups.values() for one in group):
+            measured = ", ".join(asked.choice.name for asked in grid.measures)
+            words = f"has no effect: what is measured ({measured}) is the same at all its levels"
+            faults.append(Fault(("factors", factor.name), words, True))
+    if faults:
+        raise grid.document.error(faults)
 
 
 def _flops(measure: Any, decoder: Decoder) -> float:

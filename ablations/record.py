@@ -7,18 +7,24 @@ from typing import Any
 from ablations.environment import bit_bending, environment_rows
 from ablations.identity import components_of, identity
 from ablations.planning import Plan
+from ablations.sources import Sources
 from ablations.store import PlannedCellRow, RunPlan
 from registry.contracts import Execution
 from registry.spec import Choice, ComponentSpec, Kind, Metric, Profile
 
+STATED = ("embedding_scale", "embedding_norm", "final_norm", "tie_embeddings")
+"""Settings that a figure taken at initialization states, beside the initializer's options."""
+
 
 def run_plan(plan: Plan, *, executor: str, execution: Execution) -> RunPlan:
-    """What `Store.begin` keeps of a run before its first trial."""
+    """What `Store.begin` keeps of a run before its first trial. Raises: StaleSource."""
     grid = plan.grid
     bits = bit_bending(dtype=grid.dtype, device=grid.device, threads=execution.threads)
+    specs = (*plan.catalog.components(), *plan.catalog.measures())
+    sources = Sources({str(spec.target): spec.provenance.distribution for spec in specs})
     identities = {
         (planned.cell.cell, choice.name): identity(
-            planned.cell.content, planned.cell.architecture, choice, bits
+            planned.cell.content, planned.cell.architecture, choice, bits, sources
         )
         for planned in plan.running
         if planned.cell.architecture is not None
@@ -71,10 +77,10 @@ def _factor_rows(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _metric_rows(plan: Plan) -> list[dict[str, Any]]:
-    settings = {setting.key: setting.value for setting in plan.grid.settings()}
-    start = (
-        f"initializer {settings['initializer']}, embedding scale {settings['embedding_scale']}, "
-        f"final norm {settings['final_norm']}"
+    start = ", ".join(
+        f"{setting.key} {setting.value}"
+        for setting in plan.grid.settings()
+        if setting.key.startswith("initializer") or setting.key in STATED
     )
     rows = []
     for measure in plan.grid.measures:
@@ -84,7 +90,8 @@ def _metric_rows(plan: Plan) -> list[dict[str, Any]]:
             told.append(start)
         entries: tuple[Metric | Profile, ...] = (*measure.spec.metrics, *measure.spec.profiles)
         for entry in entries:
-            rows.append(_metric_row(measure.choice, entry, told))
+            exact = measure.spec.mode == "static"
+            rows.append({**_metric_row(measure.choice, entry, told), "exact": exact})
     return rows
 
 

@@ -18,7 +18,7 @@ def stream_seed(seed: int, name: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{seed}\0{name}".encode()).digest()[:4], "big")
 
 
-def stream(seed: int, name: str) -> torch.Generator:
+def generator_of(seed: int, name: str) -> torch.Generator:
     """A generator at the start of the stream of that name, on the CPU."""
     return torch.Generator().manual_seed(stream_seed(seed, name))
 

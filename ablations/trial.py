@@ -85,9 +85,9 @@ class TrialContext:
 
     def generator(self, name: str) -> torch.Generator:
         """A random stream of this trial's seed; equal names give equal streams in every cell."""
-        from ablations.streams import stream
+        from ablations.streams import generator_of
 
-        return stream(self.seed, f"data/{name}")
+        return generator_of(self.seed, f"data/{name}")
 
     def skeleton(self) -> Decoder:
         """The decoder for its shapes alone: on the meta device, unless it has been built."""

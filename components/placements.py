@@ -121,15 +121,20 @@ class Parallel(Placement):
         *,
         norms: Literal[1, 2] = 1,
     ) -> None:
-        super().__init__(dims, attention, feed_forward, residual, norm)
+        nn.Module.__init__(self)  # not Placement's, which makes two norms
+        self.norms = norms
+        self.attention_norm = norm()
+        self.attention = attention()
+        self.attention_residual = residual()
+        if norms == 2:
+            self.feed_forward_norm = norm()
+        self.feed_forward = feed_forward()
+        self.feed_forward_residual = residual()
         if isinstance(self.feed_forward_residual, NoResidual):
             raise Incompatible(
                 "the parallel placement needs a residual that keeps the stream: with 'none' the "
                 "feed-forward would replace what attention did"
             )
-        self.norms = norms
-        if norms == 1:
-            del self.feed_forward_norm
 
     def forward(self, x: Tensor, **mixing: Any) -> Tensor:
         normed = self.attention_norm(x)

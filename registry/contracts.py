@@ -71,6 +71,9 @@ class Maker(Protocol):
 class ParameterRole:
     """What a parameter is for; `rows` names a range of a fused one's first dimension.
 
+    A component whose constructor draws at random draws from one stream per component and seed: such
+    a value stays the same whatever stands around the component, but not when its own sizes change.
+
     Common roles: `q`, `k`, `v`, `attention_output`, `gate`, `up`, `down`, `token_embedding`,
     `position_embedding`, `head`, `norm`, `bias`. `initialized` says whether the initializer fills
     it; by default it fills parameters of two or more dimensions, and others keep the value that
@@ -231,6 +234,10 @@ class Measure(Protocol):
     The context offers `skeleton()` (the decoder, shapes only), `decoder()` (with its initial
     weights), `observe(...)` (one shared forward and backward pass), `seed`, `architecture` and
     `generator(name)` (a random stream of this trial's seed).
+
+    It may also offer `convention()` (a sentence on what its figures rest on),
+    `unsupported(architecture)` (why a cell cannot be measured so, asked before anything runs) and
+    `flops(decoder)` (what one trial computes, for a plan; called with shapes alone).
     """
 
     def measure(self, context: Any) -> Any:

@@ -13,6 +13,7 @@ import torch
 from annotated_types import Gt
 from torch import Tensor
 
+from ablations.architecture import Architecture
 from ablations.decoder import Decoder
 from ablations.observation import Observation, PassOptions, pass_flops
 from ablations.results import ProfileValues
@@ -29,7 +30,8 @@ class GradientFlow:
     which, unlike ‖∂L/∂x_l‖, does not change when a component rescales the stream: the raw gradient
     shrinks as the stream grows, whatever reaches the weights. `sensitivity_ratio` is s_0 / s_(L−1);
     `sensitivity_decay` the factor that one block contributes on the way back, exp(−b) for the
-    least-squares line log s_l = a + b·l: 1 keeps, below 1 shrinks, above 1 grows.
+    least-squares line log s_l = a + b·l: 1 keeps, below 1 shrinks, above 1 grows. Neither exists
+    where a sensitivity is zero. Sums of squares are taken in float64.
 
     `embedding` is the norm of the gradient that reaches the token embedding through the stack: at
     the embedding's output, summed over the tokens of each row; a tied head adds nothing to it.
@@ -51,6 +53,13 @@ class GradientFlow:
             "random tokens, evaluation mode, at initialization"
         )
 
+    def unsupported(self, architecture: Architecture) -> str | None:
+        """Why a cell cannot be measured so, told before anything runs."""
+        length, context = self.options.length, architecture.context
+        if length is not None and length > context:
+            return f"length {length} is over the context {context}"
+        return None
+
     def flops(self, decoder: Decoder) -> float:
         """What one trial computes, for a plan."""
         return pass_flops(decoder, self.options)
@@ -68,11 +77,12 @@ class GradientFlow:
             "embedded_rms": sizes[0],
         }
         if len(sensitivity) > 1:
-            metrics |= {
-                "sensitivity_ratio": _ratio(sensitivity[0], sensitivity[-1]),
+            related = {
+                "sensitivity_ratio": _ratio(sensitivity),
                 "sensitivity_decay": _decay(sensitivity),
-                "raw_ratio": _ratio(raw[0], raw[-1]),
+                "raw_ratio": _ratio(raw),
             }
+            metrics |= {name: value for name, value in related.items() if value is not None}
         profiles = {
             "sensitivity": sensitivity,
             "stream_gradient": raw,
@@ -89,49 +99,50 @@ class GradientFlow:
 
 
 def _rms(tensor: Tensor) -> float:
-    return float(tensor.float().square().mean().sqrt())
+    return float(tensor.double().square().mean().sqrt())
 
 
 def _norm(tensor: Tensor) -> float:
-    return float(torch.linalg.vector_norm(tensor.float()))
+    return float(torch.linalg.vector_norm(tensor, dtype=torch.float64))
 
 
 def _embedding_norm(context: TrialContext, seen: Observation) -> float:
     """‖∂L/∂x_0‖ with the tokens of each vocabulary row summed, as the embedding collects them."""
-    gradient = seen.embedded_gradient.flatten(0, 1).float()  # (B·T, D)
-    rows = torch.zeros(context.architecture.vocab_size, gradient.shape[1])  # (V, D)
+    gradient = seen.embedded_gradient.flatten(0, 1).double()  # (B·T, D)
+    rows = gradient.new_zeros(context.architecture.vocab_size, gradient.shape[1])  # (V, D)
     return _norm(rows.index_add_(0, seen.tokens.flatten(), gradient))
 
 
 def _block_norms(context: TrialContext, seen: Observation) -> list[tuple[float, int]]:
     """For each depth the norm of its block's parameter gradients, and how many there are."""
     names = list(seen.parameter_gradients)
-    gradients = [gradient.float() for gradient in seen.parameter_gradients.values()]
-    norms = torch._foreach_norm(gradients)
+    norms = map(_norm, seen.parameter_gradients.values())
     squares: dict[str, float] = {}
     counts: dict[str, int] = {}
     for name, norm in zip(names, norms, strict=True):
         if name.startswith("blocks."):
             block = name.split(".")[1]
-            squares[block] = squares.get(block, 0.0) + float(norm) ** 2
+            squares[block] = squares.get(block, 0.0) + norm**2
             counts[block] = counts.get(block, 0) + seen.parameter_gradients[name].numel()
     architecture = context.architecture
     blocks = [str(layer // architecture.share_layers) for layer in range(architecture.depth)]
     return [(math.sqrt(squares.get(block, 0.0)), counts.get(block, 0)) for block in blocks]
 
 
-def _ratio(first: float, last: float) -> float:
-    """first / last; infinite or NaN, which makes the trial diverged, where nothing reaches last."""
-    if last:
-        return first / last
-    return math.nan if not first else math.inf
-
-
-def _decay(sensitivity: Sequence[float]) -> float:
-    """exp(−b) of the least-squares line log s_l = a + b·l; NaN where an s_l has no logarithm."""
-    if not all(value > 0 and math.isfinite(value) for value in sensitivity):
+def _ratio(values: Sequence[float]) -> float | None:
+    """First over last; None where nothing reached the last, NaN where a value is not finite."""
+    if not all(map(math.isfinite, values)):
         return math.nan
-    logs = [math.log(value) for value in sensitivity]
+    return values[0] / values[-1] if values[-1] else None
+
+
+def _decay(values: Sequence[float]) -> float | None:
+    """exp(−b) of the least-squares line log v_l = a + b·l; None where a value is zero."""
+    if not all(map(math.isfinite, values)):
+        return math.nan
+    if not all(values):
+        return None
+    logs = [math.log(value) for value in values]
     center = (len(logs) - 1) / 2
     slope = sum((layer - center) * value for layer, value in enumerate(logs)) / sum(
         (layer - center) ** 2 for layer in range(len(logs))

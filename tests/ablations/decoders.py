@@ -19,11 +19,12 @@ STRANGERS = {
     },
     "attention": {"mean": strangers.Mean},
     "feed_forward": {
+        "heads": strangers.Heads,
         "roles": strangers.Roles,
         "wrong_ranges": strangers.WrongRanges,
         "wrong_name": strangers.WrongName,
     },
-    "position": {"per_layer": strangers.PerLayer},
+    "position": {"per_layer": strangers.PerLayer, "table_each": strangers.TableEach},
 }
 
 

@@ -139,7 +139,51 @@ class PerLayer(nn.Module):
         return torch.full((n_heads, len(q_positions), len(k_positions)), float(self.layer))
 
 
-NORMS = {"raising": Raising, "exploding": Exploding, "even": Even, "never": Never}
+class TableEach(nn.Module):
+    """A position with a matrix of its own in each block."""
+
+    per_layer = True
+
+    def __init__(self, dims: Dims) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(dims.context, dims.context))
+
+    def bias(self, n_heads, q_positions, k_positions):
+        return self.table[q_positions][:, k_positions].expand(n_heads, -1, -1)
+
+
+class Breaking(nn.Module):
+    def __init__(self, dims: Dims) -> None:
+        raise RuntimeError("cannot be built")
+
+
+class Heads(nn.Module):
+    """A feed-forward whose one matrix holds the same roles twice."""
+
+    def __init__(self, dims: Dims) -> None:
+        super().__init__()
+        self.fused = nn.Linear(dims.d_model, 2 * dims.d_model, bias=False)
+
+    def forward(self, x):
+        one, other = self.fused(x).chunk(2, dim=-1)
+        return one * other
+
+    def parameter_roles(self):
+        width = self.fused.out_features // 4
+        return {
+            "fused.weight": [
+                ParameterRole(role="qv"[i % 2], rows=(i * width, (i + 1) * width)) for i in range(4)
+            ]
+        }
+
+
+NORMS = {
+    "breaking": Breaking,
+    "raising": Raising,
+    "exploding": Exploding,
+    "even": Even,
+    "never": Never,
+}
 
 
 class Answer:

@@ -8,6 +8,7 @@ import pytest
 
 import ablations
 from ablations import engine
+from ablations.sources import Sources
 from ablations.store import RunLocked, Store
 from registry import (
     Catalog,
@@ -270,11 +271,9 @@ def test_an_edited_source_is_measured_anew(tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "FINAL", frozenset())
     assert ablations.run(grid(), tmp_path, executor="inline").reused == 0
     monkeypatch.undo()
-    from ablations import identity
-
-    real = identity._source
+    real = Sources.of
     monkeypatch.setattr(
-        identity, "_source", lambda name: "edited" if name.endswith("norms") else real(name)
+        Sources, "of", lambda self, name: "edited" if "norms" in name else real(self, name)
     )
     assert ablations.run(grid(), tmp_path, executor="inline").reused == 0
 

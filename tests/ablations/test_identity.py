@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from ablations import identity as module
 from ablations.identity import components_of, identity
+from ablations.sources import Sources
 from registry.spec import Choice
 from tests.ablations.decoders import small
 
@@ -16,7 +16,7 @@ CONTENT = {"norm": "layernorm", "depth": 3}
 
 
 def asked(content=CONTENT, measure=MEASURE, bits=BITS, **model):
-    return identity(content, small(**model), measure, bits)
+    return identity(content, small(**model), measure, bits, Sources({}))
 
 
 def test_the_same_question_has_the_same_identity():
@@ -31,6 +31,11 @@ def test_the_same_question_has_the_same_identity():
         {"measure": Choice(name="parameters", target=MEASURE.target, options={"batch": 3})},
         {"measure": Choice(name="flow", target="ablations.measures.gradient_flow:GradientFlow")},
         *({"bits": {**BITS, key: "other"}} for key in BITS),
+        {"d_ff": 96},
+        {"norm": {"layernorm": {"eps": 1e-6}}},
+        {"norm": {"layers": ["layernorm", "layernorm", "rmsnorm"]}},
+        {"depth": 4},
+        {"final_norm": True},
     ],
     ids=str,
 )
@@ -48,10 +53,8 @@ def stranger(tmp_path, monkeypatch):
     (package / "helper.py").write_text("EPS = 1\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     importlib.invalidate_caches()
-    module._source.cache_clear()
     yield package
     sys.modules.pop("stranger_norms", None)
-    module._source.cache_clear()
 
 
 def with_norm(target):
@@ -67,9 +70,8 @@ def with_norm(target):
 
 def test_an_edit_anywhere_in_a_plugin_counts_for_its_cells_alone(stranger):
     def both():
-        module._source.cache_clear()
         theirs = with_norm("stranger_norms.norms:Norm")
-        return identity(CONTENT, theirs, MEASURE, BITS), asked()
+        return identity(CONTENT, theirs, MEASURE, BITS, Sources({})), asked()
 
     before, ours_before = both()
     assert both() == (before, ours_before)
@@ -81,7 +83,7 @@ def test_an_edit_anywhere_in_a_plugin_counts_for_its_cells_alone(stranger):
 
 def test_nothing_of_a_plugin_is_imported_for_it(stranger):
     (stranger / "__init__.py").write_text("raise SystemExit('imported')\n")
-    identity(CONTENT, with_norm("stranger_norms.norms:Norm"), MEASURE, BITS)
+    identity(CONTENT, with_norm("stranger_norms.norms:Norm"), MEASURE, BITS, Sources({}))
     assert "stranger_norms" not in sys.modules
 
 

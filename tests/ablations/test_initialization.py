@@ -140,3 +140,36 @@ def test_a_component_says_what_is_initialized():
     assert torch.equal(feed_forward.own, torch.eye(32))
     assert feed_forward.scalar == 0.5
     assert 0.005 < feed_forward.vector.std() < 0.04
+
+
+def test_ranges_of_one_role_have_streams_of_their_own():
+    decoder = build(feed_forward="heads")
+    ranges = decoder.blocks[0].feed_forward.fused.weight.chunk(4)
+    for one, other in itertools.combinations(ranges, 2):
+        assert not torch.equal(one, other)
+    names = [piece.stream for piece in slices(decoder)]
+    assert len(set(names)) == len(names)
+    assert "blocks.0.feed_forward.q.weight" in names
+    assert "blocks.0.feed_forward.q.weight.1" in names
+
+
+def test_a_block_that_has_a_position_of_its_own_keeps_it_whatever_the_others_have():
+    def table(layer, **model):
+        decoder = build(depth=4, **model)
+        return decoder.mixing(layer)["position"].table
+
+    all_of_them = table(2, position="table_each")
+    every_other = table(2, position={"layers": ["table_each", "none"]})
+    assert torch.equal(all_of_them, every_other)
+    assert not torch.equal(all_of_them, table(0, position="table_each"))
+
+
+def test_draws_do_not_depend_on_the_default_dtype():
+    before = build().state_dict()
+    torch.set_default_dtype(torch.float64)
+    try:
+        after = build().state_dict()
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert all(after[name].dtype == torch.float32 for name in after)
+    assert all(torch.equal(before[name], after[name]) for name in before)

@@ -52,7 +52,7 @@ def test_every_figure_against_backward(placement):
     raw = [float(s.grad.norm()) for s in streams]
     sizes = [float(s.detach().square().mean().sqrt()) for s in streams]
     sensitivity = [size * norm for size, norm in zip(sizes, raw, strict=True)]
-    near = {"rel": 1e-5}
+    near = {"rel": 1e-10}
     metrics, profiles = measured.metrics, measured.profiles
     assert metrics["loss"] == pytest.approx(float(loss.detach()), **near)
     assert metrics["embedding"] == pytest.approx(float(rows.norm()), **near)
@@ -162,3 +162,23 @@ def test_flops_against_torchs_own_counter():
         loss.backward()
     counted = counter.get_total_flops()
     assert pass_flops(decoder, PassOptions()) == pytest.approx(counted, rel=0.02)
+
+
+def test_sizes_beyond_float32_are_still_told():
+    """Without norm and residual every block shrinks the stream, far below what float32 squares."""
+    small_numbers = {"norm": "none", "residual": "none", "depth": 6, "final_norm": False}
+    exact = flow(dtype="float64", **small_numbers).metrics
+    single = flow(dtype="float32", **small_numbers).metrics
+    assert exact["embedding"] < 1e-12
+    for name in ("embedding", "sensitivity_ratio", "sensitivity_decay"):
+        assert single[name] == pytest.approx(exact[name], rel=1e-3)
+
+
+def test_a_ratio_to_nothing_does_not_exist():
+    from ablations.measures.gradient_flow import _decay, _ratio
+
+    assert _ratio([1.0, 0.0]) is None
+    assert _ratio([0.0, 2.0]) == 0.0
+    assert _decay([1.0, 0.0, 1.0]) is None
+    assert math.isnan(_ratio([1.0, math.inf]))
+    assert math.isnan(_decay([math.nan, 1.0]))

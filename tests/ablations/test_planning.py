@@ -1,0 +1,95 @@
+"""Plans: what is counted, skipped and refused before anything runs."""
+
+import pytest
+
+import ablations
+from ablations.grids.document import GridError
+from registry import discover
+from tests.ablations.test_engine import GRID, grid, strange_catalog
+
+
+def test_cells_are_counted_and_computed():
+    planned = ablations.plan(grid())
+    assert (len(planned.cells), planned.trials) == (4, 8)
+    for entry in planned.cells:
+        decoder = ablations.build({**GRID["model"], **entry.cell.levels})
+        assert entry.parameters == sum(p.numel() for p in decoder.parameters())
+        assert entry.weight_bytes == 8 * entry.parameters
+        assert entry.flops > 0
+    assert planned.flops == 2 * sum(entry.flops for entry in planned.cells)
+    assert planned.seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("factors", "measures", "line"),
+    [
+        (
+            {"activation": ["gelu", "silu"], "norm": ["layernorm", "rmsnorm"]},
+            ["parameters"],
+            "factors.activation: has no effect: what is measured (parameters) is the same at all "
+            "its levels",
+        ),
+        (
+            {"position": ["rope", "alibi"]},
+            ["parameters"],
+            "factors.position: has no effect: what is measured (parameters) is the same at all "
+            "its levels",
+        ),
+    ],
+)
+def test_a_factor_that_changes_nothing_counted_is_refused(factors, measures, line):
+    asked = grid(factors=factors, measures=measures)
+    with pytest.raises(GridError) as caught:
+        ablations.plan(asked)
+    assert str(caught.value) == line
+
+
+def test_what_a_pass_would_show_is_not_refused():
+    planned = ablations.plan(grid(factors={"activation": ["gelu", "silu"]}))
+    assert planned.trials == 4
+    swiglu = grid(factors={"activation": ["gelu", "silu", "swiglu"]}, measures=["parameters"])
+    assert ablations.plan(swiglu).trials == 6
+
+
+def test_a_cell_that_a_measure_cannot_take_is_skipped_with_its_reason():
+    asked = grid(
+        factors={"context": [8, 16, 32], "norm": ["layernorm", "rmsnorm"]},
+        measures=[{"gradient_flow": {"length": 16}}, "parameters"],
+        exclude=[{"context": 16, "norm": "rmsnorm", "because": "enough"}],
+    )
+    with pytest.raises(GridError) as caught:
+        ablations.plan(asked)
+    assert str(caught.value) == (
+        "factors.context[0]: every cell with context=8 is skipped: measure 'gradient_flow': "
+        "length 16 is over the context 8"
+    )
+    batches = grid(
+        factors={"context": [8, 16], "gradient_flow.length": [8, 16]}, measures=["gradient_flow"]
+    )
+    skipped = ablations.plan(batches).document()["skipped"]
+    assert skipped == [
+        {
+            "cell": "context=8 gradient_flow.length=16",
+            "reason": "measure 'gradient_flow': length 16 is over the context 8",
+        }
+    ]
+
+
+def test_a_component_that_cannot_be_built_is_planned_to_fail():
+    catalog = strange_catalog()
+    asked = grid(catalog, factors={"norm": ["layernorm", "breaking"]})
+    planned = ablations.plan(asked, catalog=catalog)
+    assert [entry.parameters is None for entry in planned.cells] == [False, True]
+    assert planned.trials == 4
+
+
+def test_the_text_tells_everything_given_or_default():
+    text = ablations.plan(grid()).text()
+    assert "measures: parameters, gradient_flow" in text
+    assert "  initializer.std: 0.02 (default)" in text
+    assert "  depth: 2 (given)" in text
+    assert "  gradient_flow.batch: 2 (default)" in text
+
+
+def test_planning_uses_what_is_installed_by_default():
+    assert ablations.plan(grid()).catalog.plugins == discover().plugins
