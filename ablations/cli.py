@@ -22,9 +22,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Combine transformer parts in every way a grid asks for, measure them, and report which "
-    "factor matters, by how much, and how sure that is.\n\n"
-    "Example: python -m ablations new grid && python -m ablations run grid.yaml",
 )
 new = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Write a working start.")
 app.add_typer(new, name="new")
@@ -62,6 +59,31 @@ GridArgument = Annotated[Path, typer.Argument(help="A grid, as `new grid` writes
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON document and nothing else.")
 ]
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print(f"ablations {version('ablations')}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Combine transformer parts in every way a grid asks for, measure them, and report.
+
+    The report says which factor matters, by how much, and how sure that is.
+
+    Example: python -m ablations new grid && python -m ablations run grid.yaml
+    """
 
 
 @app.command()

@@ -18,7 +18,8 @@ from ablations.planning import Plan, plan
 from ablations.record import run_plan
 from ablations.results import MeasureResult, TrialResult
 from ablations.storage.lock import RunLock
-from ablations.store import RunPlan, Store
+from ablations.storage.schema import FILE
+from ablations.store import RunPlan, Store, StoreError
 from ablations.trial import PlannedMeasure, Trial, measure_trial
 from registry.catalog import Catalog
 from registry.contracts import Execution, Executor, Outcome
@@ -147,10 +148,12 @@ def usable_cores() -> int:
 def move_aside(out: Path) -> Path | None:
     """Rename an old run directory, so that nothing in it is lost; returns its new path.
 
-    Raises: RunLocked while another process runs in it.
+    Raises: RunLocked while another process runs in it; StoreError for a directory of other things.
     """
-    if not out.exists():
+    if not out.exists() or not any(out.iterdir()):
         return None
+    if not (out / FILE).exists():
+        raise StoreError(f"{out} holds no run, so it is not moved aside: choose another directory")
     RunLock(out).release()
     stamp = time.strftime("%Y%m%d-%H%M%S")
     aside = out.with_name(f"{out.name}.{stamp}")

@@ -15,6 +15,7 @@ from registry.spec import Choice
 ENGINE = (
     "architecture",
     "assembly",
+    "breaches",
     "decoder",
     "initialization",
     "observation",

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from ablations.architecture import Architecture
 from ablations.assembly import Part
 from ablations.decoder import Decoder, build_decoder
-from ablations.streams import generator_of
+from ablations.streams import generator_of, global_stream, stream_seed
 from registry.contracts import ParameterInfo, ParameterRole
 from registry.errors import InvalidSpec
 
@@ -76,10 +76,12 @@ def initialize(decoder: Decoder, seed: int) -> None:
     """
     choice = decoder.architecture.initializer
     initializer = choice.load()(decoder.architecture.dims(), **choice.options)
-    with torch.no_grad():
+    with torch.no_grad(), global_stream(seed, "initializer"):
         for piece in slices(decoder):
             if not piece.initialized:
                 continue
+            # For an initializer that draws from the global generator, against its contract.
+            torch.default_generator.manual_seed(stream_seed(seed, f"{piece.stream}/global"))
             tensor = piece.tensor
             initializer.fill(tensor, piece.info, generator_of(seed, piece.stream))
             gain = _gain(decoder, piece)

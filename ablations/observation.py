@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from ablations.breaches import contracts_watched
 from ablations.decoder import Decoder
 
 
@@ -48,7 +49,7 @@ def observe(
 ) -> Observation:
     """Run the pass. Tokens and targets are uniform over the vocabulary, from their own streams.
 
-    Raises: ValueError when the length is over the model's context.
+    Raises: ValueError when the length is over the model's context; ContractBroken.
     """
     architecture = decoder.architecture
     length = options.length or architecture.context
@@ -70,7 +71,8 @@ def observe(
         ),
     ]
     try:
-        logits = decoder(tokens)  # (B, T, V)
+        with contracts_watched(decoder):
+            logits = decoder(tokens)  # (B, T, V)
     finally:
         for hook in hooks:
             hook.remove()

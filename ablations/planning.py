@@ -152,7 +152,7 @@ def _plan_cell(cell: Cell, grid: Grid) -> PlannedCell:
         counted = tuple(measure.measure(context) for _, measure in measures) if grid.static else ()
     except Incompatible as reason:
         return PlannedCell(cell=replace(cell, skipped=str(reason)))
-    except Exception:
+    except (Exception, SystemExit):
         # What cannot be built is measured all the same: its trials fail, each with its message in
         # the report, and the other cells run.
         return PlannedCell(cell=cell)

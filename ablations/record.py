@@ -84,8 +84,7 @@ def _metric_rows(plan: Plan) -> list[dict[str, Any]]:
     )
     rows = []
     for measure in plan.grid.measures:
-        built = measure.choice.load()(**measure.choice.options)
-        told = [built.convention()] if hasattr(built, "convention") else []
+        told = [" or ".join(_conventions(plan, measure.choice.name))]
         if measure.spec.mode != "static":
             told.append(start)
         entries: tuple[Metric | Profile, ...] = (*measure.spec.metrics, *measure.spec.profiles)
@@ -93,6 +92,18 @@ def _metric_rows(plan: Plan) -> list[dict[str, Any]]:
             exact = measure.spec.mode == "static"
             rows.append({**_metric_row(measure.choice, entry, told), "exact": exact})
     return rows
+
+
+def _conventions(plan: Plan, name: str) -> list[str]:
+    """What a measure says of its figures, once for each set of options that a cell has."""
+    choices = {
+        repr(choice.options): choice
+        for planned in plan.running
+        for choice in planned.cell.measures
+        if choice.name == name
+    }
+    built = (choice.load()(**choice.options) for choice in choices.values())
+    return list(dict.fromkeys(m.convention() for m in built if hasattr(m, "convention")))
 
 
 def _metric_row(measure: Choice, entry: Metric | Profile, told: list[str]) -> dict[str, Any]:

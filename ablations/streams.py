@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import torch
 
 
@@ -29,3 +31,21 @@ def global_stream(seed: int, name: str) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(stream_seed(seed, name))
         yield
+
+
+@contextmanager
+def seeded_process(seed: int) -> Iterator[None]:
+    """Every global generator of the process starts from the seed inside, and is restored after.
+
+    Nothing of ours draws from them; a component that does has the same figures on every worker.
+    """
+    states = random.getstate(), np.random.get_state()
+    start = stream_seed(seed, "process")
+    random.seed(start)
+    np.random.seed(start)
+    try:
+        with global_stream(seed, "process"):
+            yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])

@@ -1,4 +1,7 @@
-"""What happens in a worker: a trial in, a plain picklable result out."""
+"""What happens in a worker: a trial in, a plain picklable result out.
+
+All that a trial needs is imported with this module, so that no trial's time limit pays for it.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,18 @@ import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+import torch
 
 from ablations.architecture import Architecture
+from ablations.decoder import Decoder, skeleton
+from ablations.initialization import initialized_decoder
+from ablations.observation import Observation, PassOptions, observe
 from ablations.results import ArrayValues, MeasureResult, ProfileValues, State, TrialResult
+from ablations.streams import generator_of, seeded_process
 from registry.errors import Incompatible
 from registry.spec import Choice
-
-if TYPE_CHECKING:
-    import torch
-
-    from ablations.decoder import Decoder
-    from ablations.observation import Observation, PassOptions
-
 
 Value = TypeVar("Value")
 
@@ -77,16 +79,12 @@ class TrialContext:
     @property
     def dtype(self) -> torch.dtype:
         """The type that the trial computes in."""
-        import torch
-
         dtype = getattr(torch, self._dtype_name)
         assert isinstance(dtype, torch.dtype)
         return dtype
 
     def generator(self, name: str) -> torch.Generator:
         """A random stream of this trial's seed; equal names give equal streams in every cell."""
-        from ablations.streams import generator_of
-
         return generator_of(self.seed, f"data/{name}")
 
     def skeleton(self) -> Decoder:
@@ -100,32 +98,24 @@ class TrialContext:
     def observe(self, options: PassOptions) -> Observation:
         """A watched forward and backward pass, shared by equal options."""
         if options not in self._observations:
-            from ablations.observation import observe
-
             self._observations[options] = observe(self._decoder, options, self.generator)
         return self._observations[options]
 
     @cached_property
     def _skeleton(self) -> Decoder:
-        from ablations.decoder import skeleton
-
         return skeleton(self.architecture)
 
     @cached_property
     def _decoder(self) -> Decoder:
-        from ablations.initialization import initialized_decoder
-
         return initialized_decoder(self.architecture, self.seed, dtype=self.dtype)
 
 
 def measure_trial(trial: Trial) -> TrialResult:
     """Do every measure of a trial; what one of them raises is its own state, not the others'."""
     context = TrialContext(trial)
-    return TrialResult(
-        cell=trial.cell,
-        seed=trial.seed,
-        measures=tuple(_measure(context, planned) for planned in trial.measures),
-    )
+    with seeded_process(trial.seed):
+        measures = tuple(_measure(context, planned) for planned in trial.measures)
+    return TrialResult(cell=trial.cell, seed=trial.seed, measures=measures)
 
 
 def _checked(returned: object, planned: PlannedMeasure) -> Measurement:
@@ -153,7 +143,7 @@ def _measure(context: TrialContext, planned: PlannedMeasure) -> MeasureResult:
         measurement = _checked(choice.load()(**choice.options).measure(context), planned)
     except (Incompatible, NotApplicable) as reason:
         state, message = "skipped", f"not applicable: {reason}"
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a part that calls sys.exit costs its measure alone
         state, message = "failed", f"{type(error).__name__}: {error}"
         trace = traceback.format_exc()
     metrics = _named(choice, measurement.metrics)

@@ -20,7 +20,7 @@ keyword-only parameters; `**kwargs` is refused, since it would swallow misspelt 
 | attention | (B, T, D) → (B, T, D), causal | see `Attention` |
 | position | has no forward; any of the hooks of `Position` | `per_layer`, `calibrate` |
 | residual | (x, update) → (B, T, D); `dims.layer` tells where | |
-| placement | (x, **mixing) → (B, T, D); hands `mixing` to its attention unchanged | `init_gain` |
+| placement | (x, **mixing) → (B, T, D); see `Placement` | `init_gain` |
 | initializer | `fill(tensor, info, generator)` | |
 
 Any of them may offer `parameter_roles()` and a class method `unsupported(dims, model)`.
@@ -111,7 +111,7 @@ class Initializer(Protocol):
     """Fills parameters, each from its own random stream."""
 
     def fill(self, tensor: Tensor, info: ParameterInfo, generator: torch.Generator) -> None:
-        """Fill `tensor` in place from `generator` alone."""
+        """Fill `tensor` in place from `generator` alone; called without gradients."""
         ...
 
 
@@ -182,7 +182,10 @@ class Attention(Protocol):
 
 
 class Placement(Protocol):
-    """Wires a block; `final_norm` says whether a norm follows the last one."""
+    """Wires a block, and calls its attention as `self.attention(x, **mixing)`, `mixing` as it came.
+
+    It must say in `final_norm`, True or False, whether a norm follows the last block.
+    """
 
     final_norm: bool
 

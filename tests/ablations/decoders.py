@@ -11,13 +11,19 @@ from registry import Catalog, ComponentSpec, PluginRecord, Provenance, discover
 from tests.ablations import strangers
 
 STRANGERS = {
-    "norm": {"drawing": strangers.Drawing},
+    "norm": {"drawing": strangers.Drawing, "in_place": strangers.InPlace},
+    "initializer": {"careless": strangers.Careless},
     "placement": {
         "other_names": strangers.OtherNames,
         "hiding": strangers.Hiding,
+        "keeping": strangers.Keeping,
         "undecided": strangers.Undecided,
     },
-    "attention": {"mean": strangers.Mean},
+    "attention": {
+        "mean": strangers.Mean,
+        "narrow": strangers.Narrow,
+        "pair": strangers.Pair,
+    },
     "feed_forward": {
         "heads": strangers.Heads,
         "roles": strangers.Roles,

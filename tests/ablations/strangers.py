@@ -1,5 +1,8 @@
 """Components and a measure as strangers write them, each failing in its own way."""
 
+import random
+
+import numpy as np
 import torch
 from torch import nn
 
@@ -139,6 +142,58 @@ class PerLayer(nn.Module):
         return torch.full((n_heads, len(q_positions), len(k_positions)), float(self.layer))
 
 
+class Keeping(OtherNames):
+    """Forgets to hand `mixing` to its attention."""
+
+    def forward(self, x, **mixing):
+        x = self.add1(x, self.mixer(self.norms[0](x)))
+        return self.add2(x, self.ffn(self.norms[1](x)))
+
+
+class InPlace(nn.Module):
+    def __init__(self, dims: Dims) -> None:
+        super().__init__()
+
+    def forward(self, x):
+        return x.mul_(2)
+
+
+class Narrow(Mean):
+    """Returns (B, 1, D), which a residual would broadcast without a word."""
+
+    def forward(self, x):
+        return self.mix(x.mean(1, keepdim=True))
+
+
+class Pair(Mean):
+    def forward(self, x):
+        return x, x
+
+
+class Careless:
+    """An initializer that draws from the global generator."""
+
+    def __init__(self, dims: Dims) -> None: ...
+
+    def fill(self, tensor, info, generator):
+        tensor.normal_(0, 0.02)
+
+
+class Exiting(nn.Module):
+    def __init__(self, dims: Dims) -> None:
+        raise SystemExit(0)
+
+
+class Dicing(nn.Module):
+    """A norm that draws from every global generator in each pass."""
+
+    def __init__(self, dims: Dims) -> None:
+        super().__init__()
+
+    def forward(self, x):
+        return x * (1 + torch.rand(()) + random.random() + np.random.random())
+
+
 class TableEach(nn.Module):
     """A position with a matrix of its own in each block."""
 
@@ -178,6 +233,8 @@ class Heads(nn.Module):
 
 
 NORMS = {
+    "dicing": Dicing,
+    "exiting": Exiting,
     "breaking": Breaking,
     "raising": Raising,
     "exploding": Exploding,

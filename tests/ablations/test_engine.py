@@ -9,7 +9,7 @@ import pytest
 import ablations
 from ablations import engine
 from ablations.sources import Sources
-from ablations.store import RunLocked, Store
+from ablations.store import RunLocked, Store, StoreError
 from registry import (
     Catalog,
     ComponentSpec,
@@ -170,11 +170,16 @@ def test_a_new_measure_is_added_without_the_old_ones(tmp_path):
     )
 
 
+UNBUILDABLE = ("breaking", "exiting")
+
+
 @pytest.mark.parametrize(
     ("name", "state", "message"),
     [
         ("raising", "failed", "RuntimeError: not today"),
         ("exploding", "diverged", "not finite: "),
+        ("breaking", "failed", "RuntimeError: cannot be built"),
+        ("exiting", "failed", "SystemExit: 0"),
     ],
 )
 def test_one_bad_level_costs_its_own_trials(tmp_path, undisturbed, name, state, message):
@@ -189,11 +194,45 @@ def test_one_bad_level_costs_its_own_trials(tmp_path, undisturbed, name, state, 
     assert len(bad) == 4
     assert bad["message"].str.startswith(message).all()
     counted = frames.trials[frames.trials["measure"] == "parameters"]
-    assert set(counted["state"]) == {"done"}
+    assert set(counted["state"]) == ({"done"} if name not in UNBUILDABLE else {"done", "failed"})
     reference = values(undisturbed[0])
     good = {key: value for key, value in values(tmp_path).items() if key in reference}
     assert len(good) >= len(reference) / 2
     assert all(reference[key] == value for key, value in good.items())
+
+
+def test_a_component_that_rolls_dice_rolls_the_same_for_a_seed(tmp_path):
+    catalog = strange_catalog()
+    asked = grid(catalog, factors={"norm": ["dicing", "layernorm"]})
+    ablations.run(asked, tmp_path / "inline", executor="inline", catalog=catalog)
+    ablations.run(asked, tmp_path / "local", workers=2, catalog=catalog)
+    assert values(tmp_path / "inline") == values(tmp_path / "local")
+
+
+def test_conventions_name_every_option_that_a_cell_has(tmp_path):
+    asked = grid(factors={"gradient_flow.batch": [1, 4]})
+    ablations.run(asked, tmp_path, executor="inline")
+    info = ablations.open_run(tmp_path).frames().metric_info.set_index(["form", "metric"])
+    told = info.loc[("metric", "gradient_flow.loss"), "convention"]
+    assert "on 1 × context random tokens" in told
+    assert "on 4 × context random tokens" in told
+    assert "on 2" not in told
+    assert "initializer.std 0.02" in told
+    assert info["exact"].groupby(info["measure"]).unique().map(list).to_dict() == {
+        "gradient_flow": [False],
+        "parameters": [True],
+    }
+
+
+def test_fresh_does_not_move_a_folder_of_other_things(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "thesis.tex").write_text("")
+    with pytest.raises(StoreError) as caught:
+        ablations.run(grid(), tmp_path / "run", executor="inline", fresh=True)
+    assert str(caught.value) == (
+        f"{tmp_path / 'run'} holds no run, so it is not moved aside: choose another directory"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 def test_a_diverged_value_is_kept_as_it_is(tmp_path):
@@ -255,6 +294,7 @@ def test_fresh_moves_the_old_run_aside(tmp_path):
 
 
 def test_fresh_leaves_a_run_that_is_going_on(tmp_path):
+    ablations.run(grid(), tmp_path / "run", executor="inline")
     with Store.create_or_open(tmp_path / "run"), pytest.raises(RunLocked):
         ablations.run(grid(), tmp_path / "run", executor="inline", fresh=True)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]

@@ -173,3 +173,14 @@ def test_draws_do_not_depend_on_the_default_dtype():
         torch.set_default_dtype(torch.float32)
     assert all(after[name].dtype == torch.float32 for name in after)
     assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_an_initializer_against_its_contract_still_gives_what_the_seed_says():
+    def drawn(**model):
+        torch.rand(3)  # so that the global generator stands elsewhere each time
+        return weights(initializer="careless", **model)
+
+    first, again, other = drawn(), drawn(), drawn(placement="post", norm="rmsnorm")
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert all(torch.equal(first[name], other[name]) for name in other)
+    assert first["blocks.0.attention.q.weight"].std() > 0.01
