@@ -226,7 +226,7 @@ def schema() -> Answer:
 def new_grid(
     path: Annotated[Path, typer.Argument(help="Where to write it.")] = Path("grid.yaml"),
 ) -> Answer:
-    """Write a grid with every key explained; it runs in a minute.
+    """Write a grid to start from, its keys explained; it runs in a minute.
 
     Example: python -m ablations new grid
     """

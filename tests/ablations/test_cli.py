@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -234,6 +235,24 @@ def test_new_grid_runs_as_it_is_and_overwrites_nothing(inline, tmp_path):
     assert json.loads(out)["cells"] == 16
     status, _, err = inline("new", "grid")
     assert (status, err) == (2, "grid.yaml exists and is left as it is; give another path\n")
+
+
+def test_every_example_in_a_new_grid_is_valid(inline, tmp_path):
+    inline("new", "grid", "grid.yaml")
+    text = (tmp_path / "grid.yaml").read_text(encoding="utf-8")
+    keys = ("exclude:", "  - {", "dtype:", "threads:", "timeout:", "requires:", "design:")
+    lines = [
+        line.removeprefix("# ") if line.removeprefix("# ").startswith(keys) else line
+        for line in text.splitlines()
+    ]
+    (tmp_path / "grid.yaml").write_text("\n".join(lines))
+    status, out, _ = inline("plan", "grid.yaml", "--json")
+    assert status == 0
+    assert json.loads(out)["skipped"][0]["reason"] == "nobody builds it"
+
+
+def test_the_version_is_printed(inline):
+    assert inline("--version") == (0, f"ablations {version('ablations')}\n", "")
 
 
 @pytest.mark.parametrize(
