@@ -45,6 +45,7 @@ def inline(capsys, tmp_path, monkeypatch):
     return call
 
 
+@pytest.mark.slow
 def test_run_with_workers_writes_the_report_and_resumes(tmp_path):
     (tmp_path / "grid.yaml").write_text(SMALL)
     first = ablate("run", "grid.yaml", "--workers", 2, cwd=tmp_path, check=0)
@@ -57,6 +58,7 @@ def test_run_with_workers_writes_the_report_and_resumes(tmp_path):
     assert "12 trials: nothing to do, 12 reused, " in again.stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_a_run_that_resumes(tmp_path):
     text = SMALL.replace("seeds: 3", "seeds: 400")
     (tmp_path / "grid.yaml").write_text(text)
@@ -163,6 +165,7 @@ def test_plan_as_json_is_one_document_and_nothing_else(inline, tmp_path):
     assert document["seconds"] > 0
 
 
+@pytest.mark.slow
 def test_report_writes_the_page_again(inline, tmp_path):
     (tmp_path / "grid.yaml").write_text(SMALL)
     assert inline("run", "grid.yaml", "--executor", "inline")[0] == 0
@@ -173,6 +176,7 @@ def test_report_writes_the_page_again(inline, tmp_path):
     assert page.is_file()
 
 
+@pytest.mark.slow
 def test_report_needs_no_torch(tmp_path):
     (tmp_path / "grid.yaml").write_text(SMALL)
     ablate("run", "grid.yaml", "--executor", "inline", cwd=tmp_path, check=0)
@@ -296,6 +300,7 @@ def test_a_failed_trial_is_status_1(inline, tmp_path, monkeypatch):
     assert "12 trials: 12 failed" in err
 
 
+@pytest.mark.slow
 def test_fresh_says_where_the_old_run_went(inline, tmp_path):
     (tmp_path / "grid.yaml").write_text(SMALL)
     inline("run", "grid.yaml", "--executor", "inline")
@@ -304,6 +309,7 @@ def test_fresh_says_where_the_old_run_went(inline, tmp_path):
     assert "the old run is now runs/small." in err
 
 
+@pytest.mark.slow
 def test_a_script_without_a_main_guard_is_told_so(tmp_path):
     script = tmp_path / "sweep.py"
     (tmp_path / "grid.yaml").write_text(SMALL)
