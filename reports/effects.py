@@ -13,6 +13,7 @@ from reports.frames import Frames
 from reports.intervals import false_coverage_levels, half_widths, holm_levels, p_values
 from reports.pairs import Pairs, pairs
 from reports.panel import REASONS, Panel, panel
+from reports.variation import ROUNDING, pair_means, variation_p_values, variation_statistic
 
 EFFECT_COLUMNS = (
     "factor",
@@ -42,7 +43,7 @@ def paired_effects(frames: Frames) -> pd.DataFrame:
     independent), adjusted by Holm over the metrics declared primary and by Benjamini–Hochberg over
     the others; ``within_noise`` says that it contains no effect. A metric that no seed changes is
     exact: its interval has no width. With a single seed there is no interval: NaN, and
-        ``within_noise`` is NA.
+    ``within_noise`` is NA.
 
     ``same_sign`` is the share of pairs whose mean has the estimate's sign; ``n_dropped`` counts the
     observations (a pair in a seed) which the grid asked for and which are not used: failed,
@@ -56,8 +57,15 @@ def comparisons(frames: Frames) -> pd.DataFrame:
     """`paired_effects` with what a report tells beside them.
 
     Further columns: ``primary``, ``exact``, ``reference_mean`` (over the pairs used; geometric on a
-    log scale), and a count of dropped observations for each reason: ``n_diverged``, ``n_failed``,
-    ``n_marked``, ``n_skipped``, ``n_not_run``, ``n_no_value``.
+    log scale), ``unchanged`` (every pair is equal in every seed), and a count of dropped
+    observations for each reason: ``n_diverged``, ``n_failed``, ``n_marked``, ``n_skipped``,
+    ``n_not_run``, ``n_no_value``.
+
+    ``pair_low`` and ``pair_high`` are the smallest and the largest mean of a pair over seeds, as an
+    estimate is written. ``varies`` says that the effect differs between pairs beyond noise, so that
+    it depends on the other factors (`reports.variation`); the tests of all rows are adjusted as the
+    main effects are, in families of their own. Where no seed changes the metric any difference
+    counts. NA with a single pair or seed.
     """
     data = panel(frames)
     rows = [
@@ -70,8 +78,9 @@ def comparisons(frames: Frames) -> pd.DataFrame:
 # The types hold for a table without rows as well.
 _ROW_TYPES: dict[str, Any] = {
     **dict.fromkeys(("factor", "level", "reference", "metric", "scale"), object),
-    **dict.fromkeys(("primary", "exact"), bool),
+    **dict.fromkeys(("primary", "exact", "unchanged", "differs"), bool),
     **dict.fromkeys(("mean", "error", "same_sign", "reference_mean"), np.float64),
+    **dict.fromkeys(("smallest", "largest", "variation"), np.float64),
     **dict.fromkeys(("n_pairs", "n_seeds", "n_dropped", *_DROPPED.values()), np.int64),
 }
 
@@ -96,18 +105,23 @@ def _compare(data: Panel, index: int, pair: Pairs) -> dict[str, Any]:
         "n_pairs": len(whole),
         "n_seeds": len(used),
         "n_dropped": cause.size - difference.size,
-        "mean": np.nan,
-        "error": np.nan,
-        "same_sign": np.nan,
-        "reference_mean": np.nan,
+        "unchanged": bool(difference.size) and not difference.any(),
+        "differs": False,
+        **dict.fromkeys(("mean", "error", "same_sign", "reference_mean"), np.nan),
+        **dict.fromkeys(("smallest", "largest", "variation"), np.nan),
     }
     counts = np.bincount(cause.ravel(), minlength=len(REASONS))
     row |= {_DROPPED[name]: int(counts[code]) for code, name in enumerate(REASONS) if code}
     if difference.size:
         by_seed = difference.mean(axis=0)
         mean = by_seed.mean()
+        if abs(mean) <= ROUNDING * np.abs(difference).max():
+            mean = 0.0  # pairs that cancel leave no direction, though rounding would
         row["mean"] = mean
-        row["same_sign"] = (np.sign(difference.mean(axis=1)) == np.sign(mean)).mean()
+        by_pair, row["differs"] = pair_means(difference, reference)
+        row["smallest"], row["largest"] = by_pair.min(), by_pair.max()
+        row["variation"] = variation_statistic(difference) if row["differs"] else 0.0
+        row["same_sign"] = (np.sign(by_pair) == np.sign(mean)).mean()
         level_mean = reference.mean()
         row["reference_mean"] = np.exp(level_mean) if info["scale"] == "log" else level_mean
         if len(used) > 1:
@@ -143,6 +157,10 @@ def _with_intervals(table: pd.DataFrame) -> pd.DataFrame:
     half[exact] = 0.0
     noise = pd.array([pd.NA] * len(table), dtype="boolean")
     noise[exact] = mean[exact] == 0
+    varies = pd.array([pd.NA] * len(table), dtype="boolean")
+    varies[exact] = table["differs"].to_numpy(dtype=bool)[exact]
+    statistic = table["variation"].to_numpy(dtype=np.float64)
+    tested = estimated & (table["n_pairs"] > 1).to_numpy(dtype=bool)
     for family, adjust in (
         (estimated & primary, holm_levels),
         (estimated & ~primary, false_coverage_levels),
@@ -151,11 +169,20 @@ def _with_intervals(table: pd.DataFrame) -> pd.DataFrame:
         levels, rejected = adjust(p)
         half[family] = half_widths(error[family], degrees[family], levels)
         noise[family] = ~rejected
+        several = family & tested
+        _, varies[several] = adjust(variation_p_values(statistic[several], degrees[several] + 1))
 
     log = (table["scale"] == "log").to_numpy(dtype=bool)
-    bounds = {"estimate": mean, "low": mean - half, "high": mean + half}
+    bounds = {
+        "estimate": mean,
+        "low": mean - half,
+        "high": mean + half,
+        "pair_low": table["smallest"].to_numpy(dtype=np.float64),
+        "pair_high": table["largest"].to_numpy(dtype=np.float64),
+    }
     with np.errstate(over="ignore"):  # a bound too wide for a float is infinite
         columns = {name: np.where(log, np.exp(bound), bound) for name, bound in bounds.items()}
-    result = table.drop(columns=["mean", "error"]).assign(**columns, within_noise=noise)
+    worked = ["mean", "error", "differs", "smallest", "largest", "variation"]
+    result = table.drop(columns=worked).assign(**columns, within_noise=noise, varies=varies)
     rest = [column for column in result.columns if column not in EFFECT_COLUMNS]
     return result[[*EFFECT_COLUMNS, *rest]]

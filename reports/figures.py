@@ -9,7 +9,7 @@ from reports.plots.budget import budget_table, describe_budget, plot_budget
 from reports.plots.effects import describe_effects, effects_table, plot_effects
 from reports.plots.profiles import describe_profile, plot_profile, profile_table
 from reports.plots.style import Drawing, draw
-from reports.ranking import BUDGET, beyond_noise, rank_factors, size
+from reports.ranking import BUDGET, importance, rank_factors
 from reports.records import records
 
 MAX_METRICS = 12
@@ -20,8 +20,8 @@ def effect_figures(frames: Frames, effects: pd.DataFrame) -> list[Drawing]:
     """A chart of effects for the primary metrics that have any, the largest first."""
     info = frames.metric_info
     primary = info[(info["form"] == "metric") & info["primary"]]
-    shown = effects[beyond_noise(effects)]
-    largest = pd.Series(size(shown), index=shown["metric"].to_numpy()).groupby(level=0).max()
+    weight = pd.Series(importance(effects), index=effects["metric"].to_numpy())
+    largest = weight.groupby(level=0).max()
     primary = primary.assign(largest=primary["metric"].map(largest).fillna(0.0))
     primary = primary.sort_values("largest", ascending=False, kind="stable")
     drawings: list[Drawing] = []

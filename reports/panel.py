@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reports.frames import Frames
 
-REASONS = ("used", "no value", "not run", "skipped", "marked", "failed", "diverged")
+REASONS = ("used", "not run", "skipped", "marked", "no value", "failed", "diverged")
 """Why a value is not compared, from mild to grave; of two reasons the graver one counts."""
 
 _STATE_REASON: Mapping[str, str] = {
@@ -59,7 +59,8 @@ def panel(frames: Frames) -> Panel:
     """Arrange the metrics of a run for comparison.
 
     A value enters when its trial's measure is done and not marked as a cancelled probe, and when
-    its size is below 1e150 and, on a log scale, where zero has no logarithm, above 1e-150.
+    its size is below 1e150 and, on a log scale, where zero has no logarithm, above 1e-150. A done
+    trial without such a value, or without any, has "no value": it is lost, as a diverged one is.
     """
     info = frames.metric_info[frames.metric_info["form"] == "metric"].reset_index(drop=True)
     seeds = np.unique(frames.trials["seed"].to_numpy(dtype=np.int64))

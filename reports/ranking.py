@@ -1,8 +1,11 @@
 """Which effect is larger, and which factors matter most.
 
 The size of an effect does not depend on units: the absolute logarithm of the ratio it makes. A
-difference is set against the mean of the reference first.
+difference is set against the metric's mean over all references first, one number for all its rows:
+within a metric sizes are ordered as the differences are.
 """
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,29 +17,61 @@ from reports.records import records
 BUDGET = "parameters.total"
 """The metric whose differences are told beside every other effect: unequal parameter budgets."""
 
-
-def size(effects: pd.DataFrame) -> NDArray[np.float64]:
-    """The unitless size of each row of `reports.effects.comparisons`; NaN without an estimate."""
-    return np.abs(_position(effects, "estimate"))
+Floats = NDArray[np.float64]
 
 
-def size_bounds(effects: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The smallest and the largest size inside each row's interval; NaN without an interval."""
-    low, high = _position(effects, "low"), _position(effects, "high")
-    nearest = np.where(
-        np.sign(low) * np.sign(high) <= 0, 0.0, np.minimum(np.abs(low), np.abs(high))
-    )
-    nearest = np.where(np.isnan(low) | np.isnan(high), np.nan, nearest)
-    return nearest, np.maximum(np.abs(low), np.abs(high))
+def size(effects: pd.DataFrame) -> Floats:
+    """The unitless size of each row of `reports.effects.comparisons`; NaN without an estimate.
+
+    Give it every row of a metric, or sizes of one metric differ between calls.
+    """
+    return np.abs(position(effects, "estimate"))
 
 
-def _position(effects: pd.DataFrame, column: str) -> NDArray[np.float64]:
+def reach(effects: pd.DataFrame) -> Floats:
+    """How far the pairs of each row go: from no effect, or from each other; NaN without any."""
+    low, high = position(effects, "pair_low"), position(effects, "pair_high")
+    with np.errstate(invalid="ignore"):
+        return np.maximum(np.maximum(np.abs(low), np.abs(high)), high - low)
+
+
+def position(effects: pd.DataFrame, column: str) -> Floats:
+    """A column that is written as an estimate is, as logarithms of ratios: no effect is 0."""
     value = effects[column].to_numpy(dtype=np.float64)
-    reference = np.abs(effects["reference_mean"].to_numpy(dtype=np.float64))
+    means = effects["reference_mean"].abs().groupby(effects["metric"]).transform("mean")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        relative = np.where(value == 0, 0.0, value / reference)
+        relative = np.where(value == 0, 0.0, value / means.to_numpy(dtype=np.float64))
         difference = np.sign(relative) * np.log1p(np.abs(relative))
         return np.where(effects["scale"] == "log", np.log(value), difference)
+
+
+def level_spans(effects: pd.DataFrame) -> pd.DataFrame:
+    """How far apart each factor's levels lie, its baseline among them: no matter which that is.
+
+    Only levels with a shown effect count as apart from the baseline. ``least`` and ``most`` are the
+    span's ends when every effect goes to an end of its interval, shown or not; NaN without any.
+
+    Args:
+        effects: All rows of one metric.
+
+    Returns:
+        ``span``, ``least``, ``most`` (as sizes) by factor, in the order of the rows.
+    """
+    shown = beyond_noise(effects).to_numpy(dtype=bool)
+    sure = ~has_survivors_only(effects).to_numpy(dtype=bool)
+    middle, low, high = (position(effects, column) for column in ("estimate", "low", "high"))
+    spans: dict[Any, dict[str, float]] = {}
+    for factor in effects["factor"].unique():
+        here = (effects["factor"] == factor).to_numpy(dtype=bool)
+        some, known = here & shown, here & sure & ~np.isnan(low)
+        spans[factor] = {
+            "span": middle[some].max(initial=0.0) - middle[some].min(initial=0.0),
+            "least": low[some].max(initial=0.0) - high[some].min(initial=0.0),
+            "most": high[known].max(initial=0.0) - low[known].min(initial=0.0)
+            if known.any()
+            else np.nan,
+        }
+    return pd.DataFrame.from_dict(spans, orient="index", columns=["span", "least", "most"])
 
 
 def beyond_noise(effects: pd.DataFrame) -> pd.Series:
@@ -45,20 +80,32 @@ def beyond_noise(effects: pd.DataFrame) -> pd.Series:
     return shown & ~has_survivors_only(effects)
 
 
+def depends_on_others(effects: pd.DataFrame) -> pd.Series:
+    """Rows whose effect differs between pairs beyond noise, and is not of survivors alone."""
+    varies = effects["varies"].fillna(False).astype(bool)
+    return varies & ~has_survivors_only(effects)
+
+
+def importance(effects: pd.DataFrame) -> Floats:
+    """How large what is shown of each row is, its reach where it varies; 0 if nothing is."""
+    shown = np.where(beyond_noise(effects), size(effects), 0.0)
+    return np.maximum(shown, np.where(depends_on_others(effects), reach(effects), 0.0))
+
+
 def has_survivors_only(effects: pd.DataFrame) -> pd.Series:
-    """Rows from which diverged or failed trials dropped out."""
-    return (effects["n_diverged"] > 0) | (effects["n_failed"] > 0)
+    """Rows from which trials dropped out that diverged, failed, or gave no usable value."""
+    return (effects["n_diverged"] > 0) | (effects["n_failed"] > 0) | (effects["n_no_value"] > 0)
 
 
 def rank_factors(frames: Frames, effects: pd.DataFrame, measure: str) -> list[str]:
-    """All factors, by their largest effect on a measure's primary metrics.
+    """All factors, by what is shown of them on a measure's primary metrics.
 
-    The most influential is first; factors without a shown effect keep the grid's order at the end.
+    The most influential is first; factors of which nothing is shown keep the grid's order.
     """
     info = frames.metric_info
     metrics = info.loc[(info["measure"] == measure) & info["primary"], "metric"]
-    rows = effects[effects["metric"].isin(metrics) & beyond_noise(effects)]
-    largest = pd.Series(size(rows), index=rows["factor"].to_numpy()).groupby(level=0).max()
+    rows = effects[effects["metric"].isin(metrics)]
+    largest = pd.Series(importance(rows), index=rows["factor"].to_numpy()).groupby(level=0).max()
     factors = [str(factor) for factor in frames.factors["factor"].unique()]
     return sorted(factors, key=lambda factor: -float(largest.get(factor, 0.0)))
 

@@ -6,7 +6,15 @@ import pandas as pd
 
 from reports.frames import Frames
 from reports.listing import Table, make_table
-from reports.ranking import BUDGET, beyond_noise, budget_change, has_survivors_only, size
+from reports.ranking import (
+    BUDGET,
+    beyond_noise,
+    budget_change,
+    depends_on_others,
+    has_survivors_only,
+    importance,
+    size,
+)
 from reports.records import records
 from reports.tables import cell_table, level_table
 from reports.wording import bounds, change, counted, number, percent
@@ -21,14 +29,23 @@ def effects_section(effects: pd.DataFrame, *, primary: bool) -> Table | None:
     budgets, effects = effects, effects[effects["primary"] == primary]
     if effects.empty:
         return None
-    table = effects.assign(size=size(effects), lost=has_survivors_only(effects))
-    largest = table["size"].where(beyond_noise(table)).groupby(table["metric"]).max().fillna(0.0)
+    table = effects.assign(
+        size=size(effects),
+        weight=importance(effects),
+        lost=has_survivors_only(effects),
+        shown=beyond_noise(effects),
+        depends=depends_on_others(effects),
+    )
+    largest = table["weight"].groupby(table["metric"]).max()
     order = sorted(table["metric"].unique(), key=lambda metric: -largest[metric])
     table["place"] = table["metric"].map({metric: place for place, metric in enumerate(order)})
-    table = table.sort_values(["place", "size"], ascending=[True, False], kind="stable")
+    table = table.sort_values(
+        ["place", "weight", "size"], ascending=[True, False, False], kind="stable"
+    )
     budget = budget_change(budgets)
-    rows = [_effect_row(row, budget) for row in records(table.head(MAX_EFFECTS))]
-    classes = ["faint" if row[_VERDICT] not in _SHOWN else "" for row in rows]
+    listed = list(records(table.head(MAX_EFFECTS)))
+    rows = [_effect_row(row, budget) for row in listed]
+    classes = ["" if row.shown or row.depends else "faint" for row in listed]
     note = ""
     if len(table) > MAX_EFFECTS:
         note = f"{MAX_EFFECTS} of {len(table):,} effects; all are in tables/effects.csv."
@@ -37,6 +54,7 @@ def effects_section(effects: pd.DataFrame, *, primary: bool) -> Table | None:
         "Change": False,
         "Effect": True,
         "Adjusted 95 % interval": True,
+        "Range over pairs": True,
         "Verdict": False,
         "Same direction": True,
         "Pairs": True,
@@ -47,18 +65,16 @@ def effects_section(effects: pd.DataFrame, *, primary: bool) -> Table | None:
     caption = (
         "Effects of each level against its factor's baseline, all else equal: ratios for metrics "
         "on a log scale, differences for the others. Intervals are adjusted by "
-        f"{'Holm' if primary else 'Benjamini–Hochberg'}. The last column is what the level does to "
-        "the number of parameters."
+        f"{'Holm' if primary else 'Benjamini–Hochberg'}. The range over pairs is given where the "
+        "effect depends on the other factors. The last column is what the level does to the number "
+        "of parameters."
     )
     return make_table(caption, columns, rows, classes, note)
 
 
-_VERDICT = 4
-_SHOWN = ("beyond noise", "beyond noise, exploratory", "exact")
-
-
 def _effect_row(row: Any, budget: dict[tuple[str, str], float]) -> list[str]:
     finite = row.n_pairs > 0
+    none = 1.0 if row.scale == "log" else 0.0
     extra = budget.get((row.factor, row.level))
     width = "" if pd.isna(row.low) or row.exact else bounds(row.low, row.high, row.scale)
     return [
@@ -66,8 +82,9 @@ def _effect_row(row: Any, budget: dict[tuple[str, str], float]) -> list[str]:
         f"{row.factor}: {row.reference} → {row.level}",
         change(row.estimate, row.scale) if finite else "—",
         width or "—",
+        bounds(row.pair_low, row.pair_high, row.scale) if row.depends else "—",
         _verdict(row),
-        percent(row.same_sign) if finite else "—",
+        percent(row.same_sign) if finite and row.estimate != none else "—",
         number(row.n_pairs),
         number(row.n_seeds),
         number(row.n_dropped),
@@ -77,16 +94,20 @@ def _effect_row(row: Any, budget: dict[tuple[str, str], float]) -> list[str]:
 
 def _verdict(row: Any) -> str:
     if row.lost:
-        return "trials lost, no conclusion"
+        return "values lost, no conclusion"
     if not row.n_pairs:
         return "not compared"
-    if row.exact:
-        return "exact"
     if pd.isna(row.within_noise):
         return "one seed, no interval"
-    if row.within_noise:
-        return "inside noise"
-    return "beyond noise" if row.primary else "beyond noise, exploratory"
+    if row.unchanged:
+        return "unchanged"
+    told = "exact" if row.exact else "beyond noise" if not row.within_noise else "inside noise"
+    if row.shown and not row.exact and not row.primary:
+        told += ", exploratory"
+    if row.depends:
+        own = f"{told}; " if row.shown or row.exact else ""
+        return f"{own}depends on other factors"
+    return told
 
 
 def levels_section(frames: Frames) -> Table | None:
@@ -145,15 +166,15 @@ def cells_section(frames: Frames) -> Table | None:
     seeds = counted(int(table["n_asked"].iloc[0]), "seed")
     caption = (
         f"Means over {seeds} of the primary metrics in {counted(len(cells), 'cell')}, the baseline "
-        "first (bold), and what changes against it. Where a seed diverged or failed the mean of "
-        "the others is not given."
+        "first (bold), and what changes against it. Where a seed diverged, failed or has no "
+        "usable value the mean of the others is not given."
     )
     return make_table(caption, columns, rows, ["base" if base[i] else "" for i in order], note)
 
 
 def _cell_values(row: Any) -> list[str]:
     lost = row.n_asked - row.n_seeds
-    if row.state in ("diverged", "failed") or not row.n_seeds:
+    if row.state in ("diverged", "failed", "no value") or not row.n_seeds:
         return [f"{row.state or 'no value'} ({lost} of {row.n_asked})", "—"]
     value = number(row.mean)
     if lost:

@@ -67,6 +67,13 @@ def bounds(low: float, high: float, scale: str) -> str:
     return f"{write(low)} to {write(high)}"
 
 
+def span(low: float, high: float, scale: str) -> str:
+    """A range of effects: ``from 0.50 to 2.20 times``, ``from −3 % to +5 %``."""
+    said = bounds(low, high, scale)
+    said = said if said.startswith("from") else f"from {said}"
+    return f"{said} times" if scale == "log" and said[-1].isdigit() else said
+
+
 def counted(n: int, noun: str) -> str:
     """``1 pair``, ``1,200 pairs``."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

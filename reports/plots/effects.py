@@ -11,15 +11,24 @@ from matplotlib.lines import Line2D
 
 from reports.plots.axis import difference_axis, ratio_axis
 from reports.plots.style import LIGHT, WIDTH, Theme, drawable
-from reports.ranking import has_survivors_only, size
+from reports.ranking import depends_on_others, has_survivors_only, importance, size
 from reports.records import records
-from reports.wording import bounds, change, counted, short
+from reports.wording import bounds, change, counted, short, span
 
 MAX_ROWS = 30
-STATES = ("shown", "exact", "inside noise", "no interval", "trials lost")
+STATES = ("shown", "exact", "inside noise", "unchanged", "no interval", "values lost")
 """What an effect's marker says."""
 
-_MARKER = {"shown": "o", "exact": "D", "inside noise": "o", "no interval": "s", "trials lost": "X"}
+_MARKER = {
+    "shown": "o",
+    "exact": "D",
+    "inside noise": "o",
+    "unchanged": "D",
+    "no interval": "s",
+    "values lost": "X",
+}
+_NARROW = 0.03  # of the axis: a shorter range over pairs hides behind its marker
+_BELOW = 0.27  # of a row: where the range over pairs is drawn, clear of the interval
 
 
 def effects_table(effects: pd.DataFrame, metric: str, limit: int = MAX_ROWS) -> pd.DataFrame:
@@ -31,23 +40,37 @@ def effects_table(effects: pd.DataFrame, metric: str, limit: int = MAX_ROWS) -> 
         limit: How many rows at most; the smallest effects are left out.
 
     Returns:
-        The rows that have an estimate, with ``name``, ``status`` (one of `STATES`) and ``x``,
-        ``x_low``, ``x_high`` (natural logarithms on a log scale) beside their columns.
+        The rows that have an estimate, with ``name``, ``status`` (one of `STATES`), ``depends`` (on
+        the other factors) and ``x``, ``x_low``, ``x_high``, ``x_pair_low``, ``x_pair_high``
+        (natural logarithms on a log scale) beside their columns.
     """
     rows = effects[(effects["metric"] == metric) & effects["estimate"].notna()]
-    rows = rows.assign(size=size(rows)).sort_values("size", ascending=False, kind="stable")
+    rows = rows.assign(size=size(rows), weight=importance(rows), depends=depends_on_others(rows))
+    rows = rows.sort_values(["weight", "size"], ascending=False, kind="stable")
     rows = rows.head(limit).reset_index(drop=True)
     noise = rows["within_noise"].fillna(False).astype(bool)
     status = np.select(
-        [has_survivors_only(rows), rows["exact"], rows["within_noise"].isna(), noise],
-        ["trials lost", "exact", "no interval", "inside noise"],
+        [
+            has_survivors_only(rows),
+            rows["within_noise"].isna(),
+            rows["unchanged"],
+            rows["exact"],
+            noise,
+        ],
+        ["values lost", "no interval", "unchanged", "exact", "inside noise"],
         default="shown",
     )
     log = (rows["scale"] == "log").to_numpy(dtype=bool)
     with np.errstate(divide="ignore"):
         position = {
             x: np.where(log, np.log(rows[column].where(log, 1.0)), rows[column])
-            for x, column in (("x", "estimate"), ("x_low", "low"), ("x_high", "high"))
+            for x, column in (
+                ("x", "estimate"),
+                ("x_low", "low"),
+                ("x_high", "high"),
+                ("x_pair_low", "pair_low"),
+                ("x_pair_high", "pair_high"),
+            )
         }
     names = [f"{f} = {lv}" for f, lv in zip(rows["factor"], rows["level"], strict=True)]
     return rows.assign(name=pd.Series(names, dtype=object), status=status, **position)
@@ -56,7 +79,9 @@ def effects_table(effects: pd.DataFrame, metric: str, limit: int = MAX_ROWS) -> 
 def plot_effects(table: pd.DataFrame, *, unit: str, theme: Theme = LIGHT) -> Figure:
     """A dot and an interval for each row of `effects_table`, with its figures at the right.
 
-    Dots are filled where an effect is shown and hollow where not; diamonds are exact.
+    Dots are filled where an effect is shown and hollow where not; diamonds are exact. Where an
+    effect depends on the other factors a thin line below it spans the means of its pairs, unless
+    they lie too close together to be seen.
     """
     log = bool((table["scale"] == "log").all())
     figure = Figure(figsize=(WIDTH, 1.15 + 0.3 * len(table)), layout="constrained")
@@ -64,7 +89,8 @@ def plot_effects(table: pd.DataFrame, *, unit: str, theme: Theme = LIGHT) -> Fig
     left, right = _span_of(table)
     axes.set_xlim(left, right)
     axes.axvline(0, color=theme.muted, linewidth=1, zorder=1)
-    for row in records(table):
+    ranged = table["depends"] & (_width_of_range(table) > _NARROW * (right - left))
+    for row in records(table.assign(ranged=ranged)):
         _draw_row(axes, row, theme, left, right)
     axes.set_yticks(range(len(table)), [drawable(name, 38) for name in table["name"]])
     axes.set_ylim(len(table) - 0.5, -0.5)
@@ -80,7 +106,10 @@ def plot_effects(table: pd.DataFrame, *, unit: str, theme: Theme = LIGHT) -> Fig
         axes.set_xlabel(drawable(f"difference to the baseline level ({unit})", 80))
     present = [status for status in STATES if (table["status"] == status).any()]
     handles = [_handle(status, theme) for status in present]
-    figure.legend(handles=handles, loc="outside upper left", ncols=len(present), handletextpad=0.3)
+    if ranged.any():
+        handles.append(Line2D([], [], label="range over pairs", **_whisker(theme)))
+    columns = min(len(handles), 4)
+    figure.legend(handles=handles, loc="outside upper left", ncols=columns, handletextpad=0.3)
     return figure
 
 
@@ -94,9 +123,10 @@ def _draw_row(axes: Any, row: Any, theme: Theme, left: float, right: float) -> N
         if row.x_high > right:
             axes.plot(right, row.Index, marker=">", color=color, clip_on=False)
     axes.plot(row.x, row.Index, **_look(row.status, theme), zorder=3)
-    said = change(row.estimate, row.scale)
-    if not row.exact and not math.isnan(row.low):
-        said += f"  ({bounds(row.low, row.high, row.scale)})"
+    if row.ranged:
+        ends = np.clip([row.x_pair_low, row.x_pair_high], left, right)
+        axes.plot(ends, [row.Index + _BELOW] * 2, **_whisker(theme), zorder=2)
+    said = _figures(row, "  ")
     axes.annotate(
         said,
         xy=(1.035, row.Index),
@@ -109,7 +139,7 @@ def _draw_row(axes: Any, row: Any, theme: Theme, left: float, right: float) -> N
 
 def _look(status: str, theme: Theme) -> dict[str, Any]:
     color = theme.accent if status in ("shown", "exact") else theme.muted
-    hollow = status in ("inside noise", "no interval")
+    hollow = status in ("inside noise", "unchanged", "no interval")
     return {
         "marker": _MARKER[status],
         "markersize": 7,
@@ -120,27 +150,49 @@ def _look(status: str, theme: Theme) -> dict[str, Any]:
     }
 
 
+def _whisker(theme: Theme) -> dict[str, Any]:
+    return {"marker": "|", "markersize": 5, "linewidth": 1, "color": theme.text}
+
+
+def _figures(row: Any, space: str = " ") -> str:
+    """An effect with its interval, or that there is none."""
+    if row.status == "unchanged":
+        return "none"
+    text = change(row.estimate, row.scale)
+    if not row.exact and not math.isnan(row.low):
+        text += f"{space}({bounds(row.low, row.high, row.scale)})"
+    return text
+
+
 def _handle(status: str, theme: Theme) -> Line2D:
     words = {
         "shown": "beyond noise",
         "exact": "exact",
         "inside noise": "inside seed noise",
         "no interval": "one seed, no interval",
-        "trials lost": "trials lost, no conclusion",
+        "unchanged": "unchanged",
+        "values lost": "values lost, no conclusion",
     }
     return Line2D([], [], label=words[status], **_look(status, theme))
 
 
 def _span_of(table: pd.DataFrame) -> tuple[float, float]:
-    """The ends of the axis: zero, all estimates, and intervals up to three times as far."""
-    cut = 3 * float(table["x"].abs().max())
-    ends = table[["x", "x_low", "x_high"]].to_numpy(dtype=np.float64)
+    """The ends of the axis: zero, estimates, ranges, and intervals up to three times as far."""
+    pairs = table.loc[table["depends"], ["x_pair_low", "x_pair_high"]].to_numpy(dtype=np.float64)
+    sure = np.append(table["x"].to_numpy(dtype=np.float64), pairs)
+    sure = sure[np.isfinite(sure)]
+    cut = 3 * float(np.abs(sure).max(initial=0.0))
+    ends = np.append(table[["x_low", "x_high"]].to_numpy(dtype=np.float64), sure)
     if cut > 0:
         ends = np.clip(ends, -cut, cut)
     ends = ends[np.isfinite(ends)]
     low, high = min(0.0, ends.min(initial=0.0)), max(0.0, ends.max(initial=0.0))
     margin = 0.06 * (high - low) or 0.1
     return low - margin, high + margin
+
+
+def _width_of_range(table: pd.DataFrame) -> "pd.Series[float]":
+    return table["x_pair_high"] - table["x_pair_low"]
 
 
 def describe_effects(table: pd.DataFrame, metric: str, n_all: int) -> tuple[str, str]:
@@ -155,6 +207,11 @@ def describe_effects(table: pd.DataFrame, metric: str, n_all: int) -> tuple[str,
         f"Effects on {metric}, each level against its factor's baseline, all else equal; "
         f"n = {pairs}, {seeds} a row. Lines: adjusted 95 % intervals, also in brackets."
     )
+    if table["depends"].any():
+        caption += (
+            " Thin lines below, where wide enough to be seen: the range over pairs of effects that "
+            "depend on the other factors."
+        )
     if n_all > len(table):
         caption += f" The {len(table)} largest of {n_all:,}; the others are in tables/effects.csv."
     dropped = int(table["n_dropped"].sum())
@@ -164,10 +221,11 @@ def describe_effects(table: pd.DataFrame, metric: str, n_all: int) -> tuple[str,
 
 
 def _told(row: Any) -> str:
-    text = f"{short(row.name)}: {change(row.estimate, row.scale)}"
-    if not row.exact and not math.isnan(row.low):
-        text += f" ({bounds(row.low, row.high, row.scale)})"
-    return f"{text}, {row.status}"
+    text = f"{short(row.name)}: {_figures(row)}, {row.status}"
+    if row.depends:
+        reached = span(row.pair_low, row.pair_high, row.scale)
+        text += f", depends on the other factors, range over pairs {reached}"
+    return text
 
 
 def _span(counts: "pd.Series[int]", noun: str) -> str:

@@ -206,6 +206,19 @@ def default_run(seeds: int = 5, seed: int = 0) -> Frames:
     )
 
 
+def interacting(scale: str, noise: float = 0.01) -> Frames:
+    """norm: ×2 under pre, ÷2 under post; placement so that it cancels too; size: ×1.5 always."""
+    factors = {"norm": ["a", "b"], "placement": ["pre", "post"], "size": ["1", "2"]}
+    flow = np.zeros((2, 2, 2))
+    flow[1, 0] += np.log(2)
+    flow[1, 1] -= np.log(2)
+    flow[:, 1] += np.log(2)
+    flow[:, :, 1] += np.log(1.5)
+    error = np.random.default_rng(4).normal(0, noise, size=(8, 5))
+    values = flow.reshape(8, 1) + error
+    return make_frames(factors, {"x": np.exp(values) if scale == "log" else values}, scale=scale)
+
+
 def empty_run() -> Frames:
     """A run of the default grid in which nothing has been measured yet."""
     frames = default_run(seeds=2)
@@ -339,7 +352,8 @@ def _default_info() -> pd.DataFrame:
             counts,
         )
     )
-    return info(*rows)
+    table = info(*rows)
+    return table.assign(exact=table["measure"] == "parameters")  # as the engine declares them
 
 
 def _grid_text(seeds: int) -> str:

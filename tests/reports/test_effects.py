@@ -11,7 +11,14 @@ from scipy import stats
 from reports import Frames, paired_effects
 from reports.effects import EFFECT_COLUMNS, comparisons
 from reports.records import records
-from tests.reports.simulated import EMBEDDING, SENSITIVITY, default_run, make_frames, set_state
+from tests.reports.simulated import (
+    EMBEDDING,
+    SENSITIVITY,
+    default_run,
+    interacting,
+    make_frames,
+    set_state,
+)
 
 TWO_BY_FOUR = {"norm": ["a", "b"], "size": ["1", "2", "3", "4"]}
 TWO_BY_TWO = {"norm": ["a", "b"], "size": ["1", "2"]}  # cells: a1, a2, b1, b2
@@ -28,7 +35,7 @@ def noisy(scale: str = "linear", seeds: int = 4, seed: int = 3) -> Frames:
 
 
 def values_of(frames: Frames) -> np.ndarray:
-    return frames.metrics.pivot(index="cell", columns="seed", values="value").to_numpy()
+    return np.asarray(frames.metrics.pivot(index="cell", columns="seed", values="value").to_numpy())
 
 
 def test_planted_effects_of_the_default_grid_lie_in_their_intervals() -> None:
@@ -130,6 +137,49 @@ def test_one_seed_gives_no_interval() -> None:
     assert np.isnan(row["low"])
     assert np.isnan(row["high"])
     assert row["within_noise"] is pd.NA
+
+
+def test_what_varies_over_pairs_has_its_range() -> None:
+    table = comparisons(interacting("log")).set_index("factor")
+    assert table["varies"].to_dict() == {"norm": True, "placement": True, "size": False}
+    assert table.loc["norm", ["pair_low", "pair_high"]].to_list() == pytest.approx(
+        [0.5, 2], rel=0.02
+    )
+    assert table.loc["size", ["pair_low", "pair_high"]].to_list() == pytest.approx(
+        [1.5, 1.5], rel=0.02
+    )
+    assert table["within_noise"].to_dict() == {"norm": True, "placement": True, "size": False}
+
+
+def test_exact_metric_varies_when_its_pairs_differ() -> None:
+    values = np.repeat([[10.0], [12.0], [13.0], [16.0]], 3, axis=1)
+    row = effect(make_frames(TWO_BY_TWO, {"x": values}), "b")
+    assert list(row[["varies", "pair_low", "pair_high"]]) == [True, 3, 4]
+    values = np.repeat([[0.1], [0.3], [0.7], [2.1]], 3, axis=1)  # equal ratios but for rounding
+    assert not effect(make_frames(TWO_BY_TWO, {"x": values}, scale="log"), "b")["varies"]
+
+
+def test_exact_effects_that_cancel_leave_none_on_average() -> None:
+    values = np.repeat([[0.3], [0.7], [0.3 * 3], [0.7 / 3]], 3, axis=1)
+    row = effect(make_frames(TWO_BY_TWO, {"x": values}, scale="log"), "b")
+    assert list(row[["estimate", "within_noise", "varies"]]) == [1, True, True]
+    assert not row["unchanged"]
+
+
+def test_one_pair_or_one_seed_cannot_vary() -> None:
+    noise = np.random.default_rng(0).normal(size=(2, 4))
+    assert effect(make_frames({"norm": ["a", "b"]}, {"x": noise}), "b")["varies"] is pd.NA
+    one = make_frames(TWO_BY_TWO, {"x": [[1.0], [2.0], [4.0], [6.0]]})
+    assert effect(one, "b")["varies"] is pd.NA
+
+
+def test_unchanged_is_equal_in_every_pair_and_seed() -> None:
+    noise = np.random.default_rng(0).normal(size=(2, 2))
+    same = make_frames(TWO_BY_TWO, {"x": np.tile(noise, (2, 1))})
+    assert effect(same, "b")["unchanged"]
+    # Means over pairs and over seeds are none, yet nothing is unchanged.
+    cancels = np.vstack([np.zeros((2, 2)), [[1, -1], [-1, 1]]])
+    assert not effect(make_frames(TWO_BY_TWO, {"x": cancels}), "b")["unchanged"]
 
 
 def test_one_seed_of_a_metric_declared_exact() -> None:

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reports import Finding, Frames, state_findings
-from tests.reports.simulated import default_run, empty_run, make_frames, set_state
+from tests.reports.simulated import default_run, empty_run, interacting, make_frames, set_state
 
 TWO_BY_TWO = {"norm": ["a", "b"], "size": ["1", "2"]}
 NOISE = np.random.default_rng(1).normal(0, 0.05, size=(4, 4))
@@ -30,7 +30,7 @@ def plain(text: str) -> str:
 
 
 def logs(effect_b: float, noise: np.ndarray = NOISE) -> np.ndarray:
-    return np.exp(np.array([0, 0, effect_b, effect_b])[:, None] + noise)
+    return np.asarray(np.exp(np.array([0, 0, effect_b, effect_b])[:, None] + noise))
 
 
 def test_the_factor_that_matters_most_leads(default: list[Finding]) -> None:
@@ -41,8 +41,8 @@ def test_the_factor_that_matters_most_leads(default: list[Finding]) -> None:
     ]
     assert re.fullmatch(
         r"gradient_flow\.embedding: placement matters most; placement = post instead of pre makes "
-        r"it 2\.1\d times as large, with under 0\.01 % fewer parameters \(adjusted 95 % interval "
-        r"2\.\d\d to 2\.\d\d; 36 pairs, 5 seeds; same direction in every pair\)\.",
+        r"it 2\.1\d times as large \(adjusted 95 % interval 2\.\d\d to 2\.\d\d; 36 pairs, 5 seeds; "
+        r"same direction in every pair; under 0\.01 % fewer parameters\)\.",
         plain(default[0].text),
     )
 
@@ -51,7 +51,8 @@ def test_exact_and_unchanged_are_said(default: list[Finding]) -> None:
     by_key = {(f.metric, f.level): plain(f.text) for f in default}
     assert by_key["parameters.total", "mqa"].endswith(
         "attention = mqa instead of mha changes it by -1,181,952 parameters, 12.3 % less "
-        "(exact, no seed changes it; mean of 24 pairs, 5 seeds; same direction in every pair)."
+        "(exact, no seed changes it; mean of 24 pairs, from -1,184,256 to -1,179,648; 5 seeds; "
+        "same direction in every pair)."
     )
     noise = [plain(f.text) for f in default if f.kind == "noise"]
     assert (
@@ -74,14 +75,108 @@ def test_inside_noise_is_one_sentence_without_a_direction() -> None:
     assert text == "x: inside seed noise, no effect is shown of norm = b and size = 2 (4 seeds)."
 
 
-def test_overlapping_intervals_name_no_winner() -> None:
+def test_factors_that_may_be_as_large_are_named() -> None:
     values = np.exp(np.array([0, 0.99, 1, 1.99])[:, None] + NOISE)
     (text,) = texts(make_frames(TWO_BY_TWO, {"x": values}, scale="log"), "most")
     assert re.match(
-        r"x: (norm|size) has the largest effect, though its interval overlaps with that of "
-        r"(norm|size); ",
+        r"x: (norm|size) has the largest shown effect, though that of (norm|size) may be as large;",
         text,
     )
+
+
+def test_a_rival_inside_noise_with_a_wide_interval_is_a_rival() -> None:
+    wide = np.array([-2, 0, 2, 0.5]) * np.array([0, 1, 0, 1])[:, None]  # by seed, of size = 2
+    values = np.exp(np.array([0, 0, 1, 1])[:, None] + wide + NOISE / 10)
+    frames = make_frames(TWO_BY_TWO, {"x": values}, scale="log")
+    (text,) = texts(frames, "most")
+    assert text.startswith(
+        "x: norm has the largest shown effect, though that of size may be as large; "
+    )
+    assert "size = 2" in texts(frames, "noise")[0]
+
+
+def test_most_is_by_levels_that_lie_furthest_apart() -> None:
+    factors = {"norm": ["a", "b"], "size": ["1", "2", "3"]}
+    levels = np.array([0, -0.8, 0.8, 1, 0.2, 1.8])[:, None]
+    noise = np.random.default_rng(1).normal(0, 0.001, size=(6, 4))
+    frames = make_frames(factors, {"x": np.exp(levels + noise)}, scale="log")
+    (text,) = texts(frames, "most")
+    assert re.match(
+        r"x: size matters most \(its levels lie up to 4\.9\d times apart\); size = [23] instead of",
+        text,
+    )
+    # The same cells with another baseline: the same winner.
+    moved = frames.factors.assign(baseline=frames.factors["level"].isin(["a", "3"]))
+    (again,) = texts(replace(frames, factors=moved), "most")
+    assert again.startswith("x: size matters most; size = 2 instead of 3 makes it 0.20")
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_an_effect_that_cancels_is_told(scale: str) -> None:
+    frames = interacting(scale)
+    kinds = {(f.kind, f.factor) for f in state_findings(frames)}
+    assert {("depends", "norm"), ("most", "size")} <= kinds
+    text = next(t for t in texts(frames, "depends") if "norm = b" in t)
+    low_high = "0.49\\d to 2.0\\d times" if scale == "log" else "-0.[67]\\d+ to \\+0.[67]\\d+ unit"
+    assert re.match(
+        "x: norm = b instead of a has no common direction: it depends on the other factors, from "
+        f"{low_high} over the pairs \\(adjusted 95 % interval .*same direction in 50 % of the pair",
+        text,
+    )
+    assert not any("norm = b" in noise for noise in texts(frames, "noise"))
+    (most,) = texts(frames, "most")
+    assert "matters most" not in most
+    assert re.match(
+        r"x: size has the largest mean effect, though over the pairs \w+ goes from", most
+    )
+
+
+def test_one_side_of_an_interaction_does_not_matter_most() -> None:
+    values = np.log([1, 1, 2, 0.5])[:, None] + NOISE / 5  # size: nothing under a, ÷4 under b
+    found = texts(make_frames(TWO_BY_TWO, {"x": np.exp(values)}, scale="log"), "most")
+    assert found[0].startswith(
+        "x: size has the largest mean effect, though over the pairs norm goes from 0."
+    )
+
+
+def test_a_leader_with_both_directions_does_not_matter_most() -> None:
+    values = np.exp(np.array([0, 0, 1, -0.2])[:, None] + NOISE / 50)
+    (text, *_) = texts(make_frames(TWO_BY_TWO, {"x": values}, scale="log"), "most")
+    assert "matters most" not in text
+    assert "times as large on average, but it depends on the other factors: from " in text
+
+
+def test_both_directions_alone_keep_a_leader_from_mattering_most() -> None:
+    # What norm does by size, and each size's own effect so that it cancels over norm.
+    by_size = np.array([0.4, 1, -0.1, 1, 1, 1])
+    flow = np.array([-by_size / 2, by_size / 2])
+    noise = np.random.default_rng(1).normal(0, 0.001, size=(12, 4))
+    factors = {"norm": ["a", "b"], "size": list("123456")}
+    frames = make_frames(factors, {"x": np.exp(flow.reshape(12, 1) + noise)}, scale="log")
+    (text,) = texts(frames, "most")
+    assert text.startswith(
+        "x: norm has the largest mean effect; norm = b instead of a makes it 2.0"
+    )
+    assert "on average, but it depends on the other factors: from 0.90" in text
+
+
+def test_differences_are_ranked_as_they_are() -> None:
+    # The references of size average to nothing: against them its effect would be endless.
+    values = np.array([-5, 4, 5, 14])[:, None] + NOISE / 10
+    (text,) = texts(make_frames(TWO_BY_TWO, {"x": values}), "most")
+    assert text.startswith("x: norm matters most; norm = b instead of a changes it by +10.0 unit")
+
+
+def test_exact_effects_that_cancel_and_that_differ() -> None:
+    values = np.repeat([[10.0], [10.0], [20.0], [5.0]], 2, axis=1)
+    frames = make_frames(TWO_BY_TWO, {"x": values}, scale="log")
+    assert texts(frames, "depends") == [
+        "x: norm = b instead of a has no common direction: it depends on the other factors, from "
+        "0.500 to 2.00 times over the pairs (exact, no seed changes it; mean of 2 pairs; 2 seeds)."
+    ]
+    values = np.repeat([[10.0], [10.0], [20.0], [30.0]], 2, axis=1)
+    text = texts(make_frames(TWO_BY_TWO, {"x": values}), "most")[0]
+    assert "mean of 2 pairs, from +10 to +20; 2 seeds; same direction in every pair" in text
 
 
 def test_small_ratios_are_percentages_and_large_ones_are_times() -> None:
@@ -102,6 +197,54 @@ def test_one_seed_gives_no_interval() -> None:
     findings = state_findings(frames)
     assert {finding.kind for finding in findings} == {"undecided"}
     assert all("one seed: no interval can be given" in finding.text for finding in findings)
+
+
+def test_one_seed_of_a_metric_declared_exact() -> None:
+    run = default_run(seeds=1)
+    found = [f for f in state_findings(run) if f.metric == "parameters.total"]
+    assert plain(found[0].text).startswith("parameters.total: attention matters most; ")
+    assert plain(found[0].text).endswith("1 seed; same direction in every pair).")
+    assert not [f for f in found if f.kind == "undecided"]
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf, None])
+def test_values_without_a_logarithm_leave_no_finding(value: float | None) -> None:
+    factors = {"norm": ["a", "b"], "size": ["1", "2", "3", "4"]}
+    values = np.exp(np.repeat([0.0, 0.2], 4)[:, None] + np.tile(NOISE / 20, (2, 1)))
+    values[6:] = np.nan if value is None else value
+    frames = make_frames(factors, {"x": values}, scale="log")
+    if value is None:
+        frames = replace(frames, metrics=frames.metrics[frames.metrics["value"].notna()])
+    assert not texts(frames, "most") + texts(frames, "effect")
+    text = next(t for t in texts(frames, "undecided") if "norm = b" in t)
+    assert text.startswith(
+        "x: no conclusion is drawn about norm = b instead of a, as 8 of 16 paired observations are "
+        "not used: 8 without a usable value. Among the survivors alone: 1.22 times, "
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "marks", "said"),
+    [("skipped", "", "no pair to compare"), ("missing", "", "no pair to compare"),
+     ("done", "cancelled_probe", "no pair to compare"), ("diverged", "", "trials were lost")],
+)  # fmt: skip
+def test_a_level_that_could_not_be_compared_is_named(state: str, marks: str, said: str) -> None:
+    factors = {"norm": ["a", "b"], "size": ["1", "2"], "width": ["x", "y"]}
+    noise = np.random.default_rng(1).normal(0, 0.01, size=(8, 4))
+    values = np.exp(np.repeat([0.0, 1.0], 4)[:, None] + noise)
+    frames = make_frames(factors, {"x": values}, scale="log")
+    # Every cell but the baseline's own column of norm is lost for width = y.
+    cells = frames.cells.set_index("cell").loc[frames.trials["cell"]]
+    rows = pd.Series((cells["width"] == "y").to_numpy())
+    lost = set_state(frames, rows, state, marks=marks)
+    found = texts(lost, "most")
+    if state == "diverged":
+        assert not found  # norm lost pairs as well
+    else:
+        (text,) = found
+        assert text.startswith(
+            f"x: norm matters most, among what can be judged (not width: {said}); "
+        )
 
 
 @pytest.mark.parametrize("state", ["diverged", "failed", "timeout"])

@@ -15,7 +15,7 @@ import pytest
 
 from reports import Frames, write
 from reports.page import render
-from tests.reports.simulated import default_run, empty_run, make_frames, set_state
+from tests.reports.simulated import default_run, empty_run, interacting, make_frames, set_state
 
 DATE = datetime(2030, 1, 2, 3, 4, tzinfo=UTC)
 VOID = {"meta", "img", "source", "wbr", "br"}
@@ -160,6 +160,14 @@ def test_lost_trials_are_grouped_with_their_messages() -> None:
     assert "failed (1 of 3)" in text  # instead of the survivors' mean
 
 
+def test_a_cell_without_a_usable_value_has_no_mean_of_the_others() -> None:
+    values = np.random.default_rng(1).uniform(1, 2, (2, 3))
+    values[1, 0] = 0
+    text = render(make_frames({"norm": ["a", "b"]}, {"x": values}, scale="log"), date=DATE)
+    assert "no value (1 of 3)" in text
+    assert "values lost, no conclusion" in text
+
+
 def test_only_so_many_cells_are_listed() -> None:
     factors = {f"f{i}": [f"l{j}" for j in range(9)] for i in range(3)}
     frames = make_frames(factors, {"x": np.random.default_rng(0).normal(size=(729, 2))})
@@ -175,7 +183,7 @@ def test_only_so_many_cells_are_listed() -> None:
         (empty_run(), "144 trials: 144 missing."),
         (make_frames({"norm": ["a"]}, {"x": [[1.0, 2.0]]}), "Nothing to compare"),
         (make_frames({}, {"x": [[1.0, 2.0]]}), "1 cell; 2 seeds; 2 trials: 2 done."),
-        (small(y=np.full((2, 3), np.nan)), "nothing is said about norm = b"),
+        (small(y=np.full((2, 3), np.nan)), "are not used: 3 without a usable value"),
         (make_frames({"norm": ["a", "b"]}, {"x": [[1.0], [2.0]]}), "one seed: no interval"),
         (make_frames({"norm": ["a", "b"]}, {}), "No primary metric was asked for."),
         (
@@ -221,6 +229,24 @@ def test_level_that_is_skipped_everywhere() -> None:
         in text
     )
     assert "4 heads" in text
+
+
+def test_effects_that_depend_on_others_are_marked_in_table_and_chart() -> None:
+    text = render(interacting("log"), date=DATE)
+    cells = Page(text).text
+    assert "Range over pairs" in cells["th"]
+    row = cells["td"].index("depends on other factors")
+    assert re.fullmatch(r"0\.49\d to 2\.0\d", cells["td"][row - 1])
+    (image,) = Page(text).named("img")
+    assert "range over pairs from 0.49" in (image["alt"] or "")
+    assert "Thin lines below, where wide enough to be seen: the range over pairs" in text
+
+
+def test_what_never_changes_is_unchanged_not_noise() -> None:
+    values = np.tile(np.random.default_rng(0).normal(5, 1, (1, 3)), (2, 1))
+    cells = Page(render(make_frames({"norm": ["a", "b"]}, {"x": values}), date=DATE)).text["td"]
+    assert "unchanged" in cells
+    assert "inside noise" not in cells
 
 
 def test_conventions_settings_and_grid_are_told(text: str) -> None:

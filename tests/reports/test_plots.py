@@ -27,7 +27,7 @@ from reports.plots.style import (
     level_styles,
 )
 from reports.ranking import rank_factors
-from tests.reports.simulated import default_run, make_frames, set_state
+from tests.reports.simulated import default_run, interacting, make_frames, set_state
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +57,36 @@ def test_effects_are_drawn_by_size_with_their_status(frames: Frames) -> None:
     assert table["name"].iloc[0] == "placement = post"
     assert table["x"].iloc[0] == pytest.approx(np.log(table["estimate"].iloc[0]))
     assert table["status"].isin(["shown", "inside noise"]).all()
-    assert set(effects_table(effects, "parameters.total")["status"]) == {"exact"}
+    assert set(effects_table(effects, "parameters.total")["status"]) == {
+        "exact",
+        "unchanged",  # activation = silu
+    }
     assert len(effects_table(effects, "parameters.total", limit=3)) == 3
+
+
+def test_a_range_over_pairs_is_drawn_where_the_effect_depends_on_others() -> None:
+    table = effects_table(comparisons(interacting("log")), "x")
+    assert table.set_index("name")["depends"].to_dict() == {
+        "norm = b": True,
+        "placement = post": True,
+        "size = 2": False,
+    }
+    figure = plot_effects(table, unit="")
+    (axes,) = figure.axes
+    lines = [line for line in axes.lines if line.get_marker() == "|"]
+    assert len(lines) == 2
+    drawn = np.sort(np.asarray(lines[0].get_xdata(), dtype=float))
+    assert drawn.tolist() == pytest.approx(table[["x_pair_low", "x_pair_high"]].iloc[0].to_list())
+    assert axes.get_xlim()[0] < drawn[0] < drawn[1] < axes.get_xlim()[1]
+    (legend,) = figure.legends
+    assert "range over pairs" in [text.get_text() for text in legend.get_texts()]
+
+
+def test_a_range_too_narrow_to_see_is_not_drawn(frames: Frames) -> None:
+    table = effects_table(comparisons(frames), "parameters.total")
+    assert table["depends"].any()
+    (axes,) = plot_effects(table, unit="").axes
+    assert not [line for line in axes.lines if line.get_marker() == "|"]
 
 
 def test_effects_chart_names_rows_and_units(frames: Frames) -> None:

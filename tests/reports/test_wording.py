@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.wording import bounds, change, counted, listed, number, short, signed
+from reports.wording import bounds, change, counted, listed, number, short, signed, span
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,13 @@ def test_changes_and_intervals() -> None:
     assert bounds(0.95, 0.98, "log") == "−5.00\u00a0% to −2.00\u00a0%"
     assert bounds(1.5, float("inf"), "log") == "1.50 to beyond all bounds"
     assert bounds(-1, 2, "linear") == "−1 to +2"
+
+
+def test_ranges() -> None:
+    assert span(0.5, 2.2, "log") == "from 0.500 to 2.20 times"
+    assert span(0.95, 1.05, "log") == "from −5.00\u00a0% to +5.00\u00a0%"
+    assert span(-1, 2, "linear") == "from −1 to +2"
+    assert span(0, float("inf"), "log") == "from 0 to beyond all bounds"
 
 
 def test_names() -> None:
