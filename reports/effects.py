@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from reports.frames import Frames
 from reports.intervals import false_coverage_levels, half_widths, holm_levels, p_values
-from reports.pairs import Pairs, pairs
+from reports.pairs import Pairs, baseline_level, ordered_levels, pairs
 from reports.panel import REASONS, Panel, panel
-from reports.variation import ROUNDING, pair_means, variation_p_values, variation_statistic
+from reports.variation import ROUNDING, Mask, pair_means, variation_test
 
 EFFECT_COLUMNS = (
     "factor",
@@ -63,13 +63,16 @@ def comparisons(frames: Frames) -> pd.DataFrame:
 
     ``pair_low`` and ``pair_high`` are the smallest and the largest mean of a pair over seeds, as an
     estimate is written. ``varies`` says that the effect differs between pairs beyond noise, so that
-    it depends on the other factors (`reports.variation`); the tests of all rows are adjusted as the
-    main effects are, in families of their own. Where no seed changes the metric any difference
+    it depends on the other factors (`reports.variation`), and ``varies_with`` which of them tells
+    the pairs apart best, or nothing; the tests of all rows are adjusted as the main effects are, in
+    families of their own. Where no seed changes the metric any difference
     counts. NA with a single pair or seed.
     """
     data = panel(frames)
     rows = [
-        _compare(data, index, pair) for pair in pairs(frames) for index in range(len(data.info))
+        _compare(data, index, pair, _groups(frames, pair))
+        for pair in pairs(frames)
+        for index in range(len(data.info))
     ]
     table = pd.DataFrame.from_records(rows, columns=list(_ROW_TYPES)).astype(_ROW_TYPES)
     return _with_intervals(table)
@@ -77,7 +80,7 @@ def comparisons(frames: Frames) -> pd.DataFrame:
 
 # The types hold for a table without rows as well.
 _ROW_TYPES: dict[str, Any] = {
-    **dict.fromkeys(("factor", "level", "reference", "metric", "scale"), object),
+    **dict.fromkeys(("factor", "level", "reference", "metric", "scale", "varies_with"), object),
     **dict.fromkeys(("primary", "exact", "unchanged", "differs"), bool),
     **dict.fromkeys(("mean", "error", "same_sign", "reference_mean"), np.float64),
     **dict.fromkeys(("smallest", "largest", "variation"), np.float64),
@@ -85,7 +88,25 @@ _ROW_TYPES: dict[str, Any] = {
 }
 
 
-def _compare(data: Panel, index: int, pair: Pairs) -> dict[str, Any]:
+Groups = dict[str, list[tuple[Mask, Mask]]]
+
+
+def _groups(frames: Frames, pair: Pairs) -> Groups:
+    """For each other factor the pairs (P,) at one of its levels, and those at its baseline."""
+    groups: Groups = {}
+    for factor in frames.factors["factor"].unique():
+        if factor != pair.factor:
+            of_pair = frames.cells[factor].to_numpy()[pair.first]
+            baseline = baseline_level(frames, factor)
+            groups[factor] = [
+                (of_pair == level, of_pair == baseline)
+                for level in ordered_levels(frames, factor)
+                if level != baseline
+            ]
+    return groups
+
+
+def _compare(data: Panel, index: int, pair: Pairs, groups: Groups) -> dict[str, Any]:
     """One row: the paired differences of one metric, in logarithms on a log scale."""
     values, reason = data.values[index], data.reason[index]
     cause = np.maximum(reason[pair.first], reason[pair.second])  # (P, S)
@@ -107,6 +128,7 @@ def _compare(data: Panel, index: int, pair: Pairs) -> dict[str, Any]:
         "n_dropped": cause.size - difference.size,
         "unchanged": bool(difference.size) and not difference.any(),
         "differs": False,
+        "varies_with": "",
         **dict.fromkeys(("mean", "error", "same_sign", "reference_mean"), np.nan),
         **dict.fromkeys(("smallest", "largest", "variation"), np.nan),
     }
@@ -120,7 +142,14 @@ def _compare(data: Panel, index: int, pair: Pairs) -> dict[str, Any]:
         row["mean"] = mean
         by_pair, row["differs"] = pair_means(difference, reference)
         row["smallest"], row["largest"] = by_pair.min(), by_pair.max()
-        row["variation"] = variation_statistic(difference) if row["differs"] else 0.0
+        row["variation"] = 1.0
+        if row["differs"]:
+            inside = {
+                factor: [(level[whole], baseline[whole]) for level, baseline in contrasts]
+                for factor, contrasts in groups.items()
+            }
+            variation = variation_test(difference, inside)
+            row["variation"], row["varies_with"] = variation.p_value, variation.factor
         row["same_sign"] = (np.sign(by_pair) == np.sign(mean)).mean()
         level_mean = reference.mean()
         row["reference_mean"] = np.exp(level_mean) if info["scale"] == "log" else level_mean
@@ -159,7 +188,7 @@ def _with_intervals(table: pd.DataFrame) -> pd.DataFrame:
     noise[exact] = mean[exact] == 0
     varies = pd.array([pd.NA] * len(table), dtype="boolean")
     varies[exact] = table["differs"].to_numpy(dtype=bool)[exact]
-    statistic = table["variation"].to_numpy(dtype=np.float64)
+    variation = table["variation"].to_numpy(dtype=np.float64)
     tested = estimated & (table["n_pairs"] > 1).to_numpy(dtype=bool)
     for family, adjust in (
         (estimated & primary, holm_levels),
@@ -170,7 +199,7 @@ def _with_intervals(table: pd.DataFrame) -> pd.DataFrame:
         half[family] = half_widths(error[family], degrees[family], levels)
         noise[family] = ~rejected
         several = family & tested
-        _, varies[several] = adjust(variation_p_values(statistic[several], degrees[several] + 1))
+        _, varies[several] = adjust(variation[several])
 
     log = (table["scale"] == "log").to_numpy(dtype=bool)
     bounds = {

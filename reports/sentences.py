@@ -40,7 +40,7 @@ def claim_of(row: Any, units: dict[str, str], budget: dict[tuple[str, str], floa
     if abs(extra) >= _SMALL_BUDGET:
         verb += f", with {_parameters(extra)}"
     if _tells_range(row):
-        verb += f", but it depends on the other factors: {_range(row, units)} over the pairs"
+        verb += f", but it depends on {_others(row)}: {_range(row, units)} over the pairs"
     return f"{contrast(row)} {verb}"
 
 
@@ -50,9 +50,12 @@ def cancels(row: Any, units: dict[str, str]) -> str:
     mixed = row.pair_low < none < row.pair_high
     said = "has no common direction" if mixed else "has no effect on average that noise leaves"
     return (
-        f"{contrast(row)} {said}: it depends on the other factors, {_range(row, units)} over the "
-        "pairs"
+        f"{contrast(row)} {said}: it depends on {_others(row)}, {_range(row, units)} over the pairs"
     )
+
+
+def _others(row: Any) -> str:
+    return short(row.varies_with) if row.varies_with else "the other factors"
 
 
 def _tells_range(row: Any) -> bool:

@@ -3,14 +3,29 @@
 Shapes: P pairs of cells, S seeds, m comparisons.
 """
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 ROUNDING = 1e-12
 """Numbers closer than this, relative to those they come from, differ by rounding alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variation:
+    """The p-value of no variation, and the factor whose levels tell the pairs apart best.
+
+    The factor is empty where the pairs as a whole say more than any one factor.
+    """
+
+    p_value: float
+    factor: str
 
 
 def pair_means(difference: Floats, values: Floats) -> tuple[Floats, bool]:
@@ -54,3 +69,43 @@ def variation_p_values(statistic: Floats, n_seeds: Floats) -> Floats:
     correlations. Source: Greenhouse and Geisser 1959, Psychometrika 24.
     """
     return np.asarray(stats.f.sf(statistic, 1, n_seeds - 1), dtype=np.float64)
+
+
+def contrast_p_value(difference: Floats, one: Mask, other: Mask) -> float:
+    """P-value of the (P, S) differences being alike, on average, in two groups of pairs (P,).
+
+    Student's t on the seeds' differences between the means of the groups: where an effect is the
+    same in all pairs its expectation is zero, whatever pairs the groups hold and however their
+    noise is correlated. NaN without pairs in both groups or with one seed.
+    """
+    if not one.any() or not other.any() or difference.shape[1] < 2:
+        return np.nan
+    by_seed = difference[one].mean(axis=0) - difference[other].mean(axis=0)  # (S,)
+    mean = by_seed.mean()
+    if abs(mean) <= ROUNDING * np.abs(difference).max():
+        return 1.0
+    error = by_seed.std(ddof=1) / np.sqrt(len(by_seed))
+    if error == 0:
+        return 0.0
+    return float(2 * stats.t.sf(abs(mean / error), len(by_seed) - 1))
+
+
+def variation_test(
+    difference: Floats, groups: Mapping[str, Sequence[tuple[Mask, Mask]]]
+) -> Variation:
+    """Whether (P, S) differences vary between pairs, and with which factor most.
+
+    `groups` holds for each other factor the pairs at one of its levels and those at its baseline.
+    The overall F sees any variation but has little power with few seeds; a contrast between two
+    levels has much, for its own. The smallest p-value of all is multiplied by their number.
+    """
+    n_seeds = np.array([difference.shape[1]], dtype=np.float64)
+    overall = variation_p_values(np.array([variation_statistic(difference)]), n_seeds)[0]
+    found = [("", float(overall))]
+    for factor, contrasts in groups.items():
+        found += [(factor, contrast_p_value(difference, *contrast)) for contrast in contrasts]
+    known = [(p, factor) for factor, p in found if not np.isnan(p)]
+    if not known:
+        return Variation(p_value=np.nan, factor="")
+    p, factor = min(known, key=lambda entry: entry[0])
+    return Variation(p_value=min(1.0, p * len(known)), factor=factor)

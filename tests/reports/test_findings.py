@@ -119,7 +119,7 @@ def test_an_effect_that_cancels_is_told(scale: str) -> None:
     text = next(t for t in texts(frames, "depends") if "norm = b" in t)
     low_high = "0.49\\d to 2.0\\d times" if scale == "log" else "-0.[67]\\d+ to \\+0.[67]\\d+ unit"
     assert re.match(
-        "x: norm = b instead of a has no common direction: it depends on the other factors, from "
+        "x: norm = b instead of a has no common direction: it depends on placement, from "
         f"{low_high} over the pairs \\(adjusted 95 % interval .*same direction in 50 % of the pair",
         text,
     )
@@ -143,7 +143,7 @@ def test_a_leader_with_both_directions_does_not_matter_most() -> None:
     values = np.exp(np.array([0, 0, 1, -0.2])[:, None] + NOISE / 50)
     (text, *_) = texts(make_frames(TWO_BY_TWO, {"x": values}, scale="log"), "most")
     assert "matters most" not in text
-    assert "times as large on average, but it depends on the other factors: from " in text
+    assert "times as large on average, but it depends on norm: from " in text
 
 
 def test_both_directions_alone_keep_a_leader_from_mattering_most() -> None:

@@ -6,7 +6,13 @@ from scipy import stats
 
 from reports.effects import comparisons
 from reports.intervals import ALPHA
-from reports.variation import pair_means, variation_p_values, variation_statistic
+from reports.variation import (
+    contrast_p_value,
+    pair_means,
+    variation_p_values,
+    variation_statistic,
+    variation_test,
+)
 from tests.reports.simulated import interacting, make_frames
 
 RUNS = 2000
@@ -101,3 +107,65 @@ def test_rounding_is_no_difference() -> None:
     assert means.tolist() == [0.1 + 0.2, 0.3]
     assert not differ
     assert pair_means(np.array([[0.3], [0.31]]), np.array([1.0]))[1]
+
+
+# Six pairs: a factor of two levels crossed with one of three.
+TWO = np.array([0, 0, 0, 1, 1, 1])
+THREE = np.array([0, 1, 2, 0, 1, 2])
+GROUPS = {
+    "placement": [(TWO == 1, TWO == 0)],
+    "attention": [(THREE == 1, THREE == 0), (THREE == 2, THREE == 0)],
+}
+
+
+def test_a_contrast_is_a_t_test_on_the_means_of_the_groups() -> None:
+    d = np.random.default_rng(4).normal(size=(6, 5))
+    theirs = stats.ttest_rel(d[3:].mean(axis=0), d[:3].mean(axis=0)).pvalue
+    assert contrast_p_value(d, TWO == 1, TWO == 0) == pytest.approx(theirs)
+    assert np.isnan(contrast_p_value(d, TWO == 2, TWO == 0))
+    assert np.isnan(contrast_p_value(d[:, :1], TWO == 1, TWO == 0))
+    constant = np.repeat([[1.0], [1.0], [1.0], [2.0], [2.0], [2.0]], 3, axis=1)
+    assert contrast_p_value(constant, TWO == 1, TWO == 0) == 0
+    assert contrast_p_value(constant, THREE == 1, THREE == 0) == 1
+
+
+def test_the_smallest_of_all_p_values_is_multiplied_by_their_number() -> None:
+    d = np.random.default_rng(4).normal(size=(6, 5)) + 4 * TWO[:, None]
+    alone = contrast_p_value(d, TWO == 1, TWO == 0)
+    found = variation_test(d, GROUPS)
+    assert found.factor == "placement"
+    assert found.p_value == pytest.approx(4 * alone)
+    assert np.isnan(variation_test(d[:1], {}).p_value)
+
+
+def test_an_effect_of_one_level_is_found_where_noise_is_all_at_that_level() -> None:
+    """As swiglu's with pre placement: large and noisy there, nothing with post."""
+    rng = np.random.default_rng(5)
+    found = [
+        variation_test(
+            np.where(TWO[:, None] == 0, 0.2 + rng.normal(0, 0.06, size=(6, 5)), 0.001), GROUPS
+        )
+        for _ in range(200)
+    ]
+    assert np.mean([f.factor == "placement" and f.p_value < 0.01 for f in found]) > 0.8
+
+
+@pytest.mark.parametrize("name", ["equal", "at one level", "one seed effect"])
+def test_noise_is_rarely_taken_for_a_dependence_on_any_factor(name: str) -> None:
+    rng = np.random.default_rng(8)
+    found = 0
+    for _ in range(RUNS):
+        own = rng.normal(size=(6, 5))
+        noise = {
+            "equal": own,
+            "at one level": own * np.where(TWO == 0, 1.0, 1e-3)[:, None],
+            "one seed effect": TWO[:, None] * rng.normal(size=(1, 5)) + 1e-6 * own,
+        }[name]
+        found += variation_test(0.3 + noise, GROUPS).p_value <= ALPHA
+    assert found / RUNS <= MOST
+
+
+def test_the_factor_that_tells_pairs_apart_is_named() -> None:
+    table = comparisons(interacting("log")).set_index("factor")
+    assert table.loc["norm", "varies_with"] == "placement"
+    assert table.loc["placement", "varies_with"] == "norm"
