@@ -23,6 +23,8 @@ class Table:
     numeric: Sequence[bool]
     classes: Sequence[str]
     note: str = ""
+    groups: Sequence[str] = ()
+    """A heading for each row, shown where it changes; none if empty."""
 
 
 def make_table(
@@ -31,6 +33,7 @@ def make_table(
     rows: Sequence[Sequence[str]],
     classes: Sequence[str] | None = None,
     note: str = "",
+    groups: Sequence[str] = (),
 ) -> Table:
     """A `Table` from its headings, each with whether its column holds numbers."""
     return Table(
@@ -40,4 +43,5 @@ def make_table(
         numeric=list(columns.values()),
         classes=[""] * len(rows) if classes is None else classes,
         note=note,
+        groups=groups,
     )

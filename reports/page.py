@@ -72,6 +72,7 @@ def render(
             title=short(frames.name, 80),
             grid=frames.grid,
             lead=_lead(frames),
+            unfinished=_unfinished(frames),
             date=written,
             style=Markup(style),  # noqa: S704 - our own style sheet
             style_hash=_csp_hash(style),
@@ -111,6 +112,18 @@ def _lead(frames: Frames) -> str:
         f"{counted(len(frames.cells), 'cell')}{across if n_factors else ''}; "
         f"{counted(seeds, 'seed')}; {counted(sum(counts.values()), 'trial')}: "
         f"{', '.join(told) or 'none'}."
+    )
+
+
+def _unfinished(frames: Frames) -> str:
+    """A warning where trials are still to come, or nothing."""
+    counts = trial_counts(frames)
+    missing, total = counts["missing"], sum(counts.values())
+    if not missing:
+        return ""
+    return (
+        f"Unfinished: {missing:,} of {counted(total, 'trial')} {'is' if missing == 1 else 'are'} "
+        "still to be run. What follows is about the others and may change with them."
     )
 
 

@@ -50,7 +50,6 @@ def effects_section(effects: pd.DataFrame, *, primary: bool) -> Table | None:
     if len(table) > MAX_EFFECTS:
         note = f"{MAX_EFFECTS} of {len(table):,} effects; all are in tables/effects.csv."
     columns = {
-        "Metric": False,
         "Change": False,
         "Effect": True,
         "Adjusted 95 % interval": True,
@@ -69,7 +68,7 @@ def effects_section(effects: pd.DataFrame, *, primary: bool) -> Table | None:
         "effect depends on the other factors. The last column is what the level does to the number "
         "of parameters."
     )
-    return make_table(caption, columns, rows, classes, note)
+    return make_table(caption, columns, rows, classes, note, [row.metric for row in listed])
 
 
 def _effect_row(row: Any, budget: dict[tuple[str, str], float]) -> list[str]:
@@ -78,7 +77,6 @@ def _effect_row(row: Any, budget: dict[tuple[str, str], float]) -> list[str]:
     extra = budget.get((row.factor, row.level))
     width = "" if pd.isna(row.low) or row.exact else bounds(row.low, row.high, row.scale)
     return [
-        row.metric,
         f"{row.factor}: {row.reference} → {row.level}",
         change(row.estimate, row.scale) if finite else "—",
         width or "—",
@@ -106,7 +104,7 @@ def _verdict(row: Any) -> str:
         told += ", exploratory"
     if row.depends:
         own = f"{told}; " if row.shown or row.exact else ""
-        return f"{own}depends on other factors"
+        return f"{own}depends on {row.varies_with or 'other factors'}"
     return told
 
 

@@ -115,7 +115,7 @@ def test_policy_allows_the_one_style_sheet_and_no_more(page: Page) -> None:
 
 def test_tables_are_accessible(page: Page) -> None:
     assert len(page.named("caption")) == len(page.named("table"))
-    assert all(attrs.get("scope") in ("col", "row") for attrs in page.named("th"))
+    assert all(attrs.get("scope") in ("col", "row", "rowgroup") for attrs in page.named("th"))
     ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
     assert len(ids) == len(set(ids))
     assert {(a["href"] or "")[1:] for a in page.named("a")} <= set(ids)
@@ -148,7 +148,7 @@ def test_hostile_names_and_messages_are_text(tmp_path: Path) -> None:
     assert len(page.named("style")) == 1
     assert all(set(image) == {"src", "width", "height", "alt"} for image in page.named("img"))
     assert EVIL[0] in page.text["h1"]
-    assert any("{{ 7*7 }}" in text for text in page.text["td"])
+    assert any("{{ 7*7 }}" in text for text in page.text["th"])
 
 
 def test_lost_trials_are_grouped_with_their_messages() -> None:
@@ -235,11 +235,28 @@ def test_effects_that_depend_on_others_are_marked_in_table_and_chart() -> None:
     text = render(interacting("log"), date=DATE)
     cells = Page(text).text
     assert "Range over pairs" in cells["th"]
-    row = cells["td"].index("depends on other factors")
+    row = cells["td"].index("depends on placement")
     assert re.fullmatch(r"0\.49\d to 2\.0\d", cells["td"][row - 1])
     (image,) = Page(text).named("img")
     assert "range over pairs from 0.49" in (image["alt"] or "")
     assert "Thin lines below, where wide enough to be seen: the range over pairs" in text
+
+
+def test_effects_stand_below_their_metric(page: Page) -> None:
+    groups = [attrs for attrs in page.named("th") if attrs.get("scope") == "rowgroup"]
+    assert all(attrs["colspan"] == "10" for attrs in groups)
+    headings = [text for text in page.text["th"] if text.startswith("gradient_flow.")]
+    assert headings.count("gradient_flow.sensitivity_ratio") >= 1
+
+
+def test_an_unfinished_run_says_so_before_its_findings() -> None:
+    frames = small()
+    first = frames.trials["cell"] == frames.cells["cell"].iloc[0]
+    text = render(set_state(frames, first, "missing"), date=DATE)
+    warning = "still to be run. What follows is about the others and may change with them."
+    assert warning in text
+    assert text.index("Unfinished: ") < text.index('<ol class="findings">')
+    assert warning not in render(frames, date=DATE)
 
 
 def test_what_never_changes_is_unchanged_not_noise() -> None:
