@@ -99,7 +99,7 @@ class Plan:
                 f"{document['parameters']['max']:,}",
                 f"computation: {self.flops:.3g} FLOPs (a multiply-add is 2), about "
                 f"{duration(self.seconds)} on one core",
-                f"memory: weights and gradients of the largest trial {weights / 2**20:,.0f} MiB "
+                f"memory: weights and gradients of the largest trial {weights / 2**20:.3g} MiB "
                 "a worker, in float32",
             ]
         by_reason: dict[str, list[str]] = {}
