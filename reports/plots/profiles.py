@@ -136,6 +136,10 @@ def _summary(data: pd.DataFrame, log: bool, hues: list[str], columns: list[str])
     )
 
 
+_TITLE_WIDTH = 56
+"""Characters that the titles of all panels may take together."""
+
+
 def plot_profile(table: ProfileTable, frames: Frames, *, theme: Theme = LIGHT) -> Figure:
     """A line a level of the first factor, a panel a level of the second, all on one scale."""
     columns = list(table.rows["column"].unique())
@@ -153,7 +157,7 @@ def plot_profile(table: ProfileTable, frames: Frames, *, theme: Theme = LIGHT) -
             handle = _draw_line(axes, rows, styles.get((table.hue, hue)), hue, theme)
             handles.setdefault(hue, handle)
         n = table.rows.loc[table.rows["column"] == column].groupby("hue")["n"].max().sum()
-        title = f"{drawable(column, 24)}\n(n = {n:,} trials)" if column else f"n = {n:,} trials"
+        title = f"{drawable(column, _TITLE_WIDTH // len(columns))}\n(n = {n:,} trials)" if column else f"n = {n:,} trials"
         axes.set_title(title)
         axes.set_xlabel(_AXIS_LABEL[table.axis])
         axes.grid(axis="y")
