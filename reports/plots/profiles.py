@@ -157,8 +157,8 @@ def plot_profile(table: ProfileTable, frames: Frames, *, theme: Theme = LIGHT) -
             handle = _draw_line(axes, rows, styles.get((table.hue, hue)), hue, theme)
             handles.setdefault(hue, handle)
         n = table.rows.loc[table.rows["column"] == column].groupby("hue")["n"].max().sum()
-        title = f"{drawable(column, _TITLE_WIDTH // len(columns))}\n(n = {n:,} trials)" if column else f"n = {n:,} trials"
-        axes.set_title(title)
+        name = drawable(column, _TITLE_WIDTH // len(columns))
+        axes.set_title(f"{name}\n(n = {n:,} trials)" if column else f"n = {n:,} trials")
         axes.set_xlabel(_AXIS_LABEL[table.axis])
         axes.grid(axis="y")
         sns.despine(ax=axes)
