@@ -10,11 +10,14 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 import typer
 
 from registry.errors import RegistryError
+
+if TYPE_CHECKING:
+    from registry.catalog import Catalog
 
 app = typer.Typer(
     name="ablations",
@@ -120,11 +123,11 @@ def run(
     Example: python -m ablations run grid.yaml --workers 2
     """
     _show_conflicts(context)
-    _check_installation()
+    catalog = _installed()
     import ablations
     from ablations.progress import Progress, duration
 
-    loaded = ablations.load_grid(grid)
+    loaded = ablations.load_grid(grid, catalog)
     directory = out or Path("runs") / loaded.name
     try:
         with Progress() as progress:
@@ -135,6 +138,7 @@ def run(
                 executor=executor,
                 fresh=fresh,
                 fail_fast=fail_fast,
+                catalog=catalog,
                 started=progress.started,
                 ended=progress.ended,
             )
@@ -160,10 +164,10 @@ def plan(grid: GridArgument, as_json: JsonOption = False) -> Answer:
 
     Example: python -m ablations plan grid.yaml
     """
-    _check_installation()
+    catalog = _installed()
     import ablations
 
-    planned = ablations.plan(ablations.load_grid(grid))
+    planned = ablations.plan(ablations.load_grid(grid, catalog), catalog=catalog)
     return Answer(_json(planned.document()) if as_json else planned.text())
 
 
@@ -267,14 +271,17 @@ class NotInstalled(Exception):
     """The code is here, but not the metadata through which built-ins are found."""
 
 
-def _check_installation() -> None:
+def _installed() -> Catalog:
+    """What is installed. Raises: NotInstalled when our own components are not."""
     from registry.discovery import BUILTIN, discover
 
-    if not any(spec.provenance.distribution == BUILTIN for spec in discover().components()):
+    catalog = discover()
+    if not any(spec.provenance.distribution == BUILTIN for spec in catalog.components()):
         raise NotInstalled(
             "ablations is not installed here, so its own components are not registered: "
             "python -m pip install ablations"
         )
+    return catalog
 
 
 def _status_of(error: Exception) -> int | None:

@@ -190,8 +190,6 @@ def _gain(decoder: Decoder, piece: Slice) -> float:
 def _calibrate_positions(decoder: Decoder) -> None:
     """Tell the positions how large the scaled token embeddings came out."""
     weight = decoder.token_embedding.weight
-    if weight.is_meta:
-        return
     rms = float(weight.double().square().mean().sqrt()) * decoder.architecture.embedding_scale
     for position in decoder.positions:
         calibrate = getattr(position, "calibrate", None)

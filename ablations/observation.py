@@ -79,22 +79,18 @@ def observe(
     dtype = torch.promote_types(logits.dtype, torch.float32)
     loss = F.cross_entropy(logits.flatten(0, 1).to(dtype), targets.flatten())
     parameters = dict(decoder.named_parameters())
-    gradients = torch.autograd.grad(
-        loss, [embedded[0], *streams, *parameters.values()], allow_unused=True
+    found = torch.autograd.grad(
+        loss,
+        [embedded[0], *streams, *parameters.values()],
+        materialize_grads=True,  # zeros for what the loss does not depend on
     )
-    found = [
-        torch.zeros_like(tensor) if gradient is None else gradient
-        for gradient, tensor in zip(
-            gradients, [embedded[0], *streams, *parameters.values()], strict=True
-        )
-    ]
     split = 1 + len(streams)
     return Observation(
         tokens=tokens,
         loss=loss.detach(),
         embedded_gradient=found[0],
         streams=tuple(stream.detach() for stream in streams),
-        stream_gradients=tuple(found[1:split]),
+        stream_gradients=found[1:split],
         parameter_gradients=dict(zip(parameters, found[split:], strict=True)),
     )
 

@@ -122,10 +122,10 @@ def plan(grid: Grid, *, catalog: Catalog | None = None) -> Plan:
     catalog = catalog or discover()
     planned = [_plan_cell(cell, grid) for cell in cells(grid, catalog)]
     check_levels(grid, [entry.cell for entry in planned])
-    if grid.static:
+    if grid.static and all(entry.counted for entry in planned):
         _check_effects(grid, planned)
-    result = Plan(grid=grid, catalog=catalog, cells=tuple(planned), seconds=0.0)
-    return replace(result, seconds=_estimate_seconds(result))
+    seconds = _estimate_seconds(planned) * len(grid.seeds)
+    return Plan(grid=grid, catalog=catalog, cells=tuple(planned), seconds=seconds)
 
 
 def _levels(grid: Grid, factor: Any) -> str:
@@ -172,8 +172,8 @@ def _check_effects(grid: Grid, planned: Sequence[PlannedCell]) -> None:
         for entry in planned:
             others = tuple(v for k, v in entry.cell.levels.items() if k != factor.name)
             groups.setdefault(others, []).append(entry.counted)
-        whole = len(factor.levels) > 1 and all(entry.counted for entry in planned)
-        if whole and all(one == group[0] for group in groups.values() for one in group):
+        alike = all(one == group[0] for group in groups.values() for one in group)
+        if alike and len(factor.levels) > 1:
             measured = ", ".join(asked.choice.name for asked in grid.measures)
             words = f"has no effect: what is measured ({measured}) is the same at all its levels"
             faults.append(Fault(("factors", factor.name), words, True))
@@ -186,22 +186,20 @@ def _flops(measure: Any, decoder: Decoder) -> float:
     return float(estimate(decoder)) if estimate is not None else 0.0
 
 
-def _estimate_seconds(planned: Plan) -> float:
-    """FLOPs over the rate of a matrix product here, plus what drawing the weights takes.
+def _estimate_seconds(planned: Sequence[PlannedCell]) -> float:
+    """Of one trial a cell: FLOPs over the rate of a matrix product here, plus drawing the weights.
 
     Small products and everything between them run at about half the rate of a large one, and
     each weight is drawn twice: by its constructor and by its initializer.
     """
-    running = planned.running
-    if not any(entry.parameters for entry in running):
+    computing = [entry for entry in planned if entry.flops]
+    if not computing:
         return 0.0
     flops_a_second, draws_a_second = _rates()
-    seconds = sum(
+    return sum(
         2 * (entry.flops or 0.0) / flops_a_second + 2 * (entry.parameters or 0) / draws_a_second
-        for entry in running
-        if entry.flops
+        for entry in computing
     )
-    return seconds * len(planned.grid.seeds)
 
 
 def _rates() -> tuple[float, float]:

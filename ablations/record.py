@@ -84,13 +84,10 @@ def _metric_rows(plan: Plan) -> list[dict[str, Any]]:
     )
     rows = []
     for measure in plan.grid.measures:
-        told = [" or ".join(_conventions(plan, measure.choice.name))]
-        if measure.spec.mode != "static":
-            told.append(start)
+        static = measure.spec.mode == "static"
+        told = [" or ".join(_conventions(plan, measure.choice.name)), "" if static else start]
         entries: tuple[Metric | Profile, ...] = (*measure.spec.metrics, *measure.spec.profiles)
-        for entry in entries:
-            exact = measure.spec.mode == "static"
-            rows.append({**_metric_row(measure.choice, entry, told), "exact": exact})
+        rows += [{**_metric_row(measure.choice, e, told), "exact": static} for e in entries]
     return rows
 
 

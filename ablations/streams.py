@@ -34,17 +34,17 @@ def global_stream(seed: int, name: str) -> Iterator[None]:
 
 
 @contextmanager
-def seeded_process(seed: int) -> Iterator[None]:
-    """Every global generator of the process starts from the seed inside, and is restored after.
+def seeded_process(seed: int, name: str) -> Iterator[None]:
+    """Every global generator of the process draws from that stream inside, and is restored after.
 
     Nothing of ours draws from them; a component that does has the same figures on every worker.
     """
     states = random.getstate(), np.random.get_state()
-    start = stream_seed(seed, "process")
+    start = stream_seed(seed, name)
     random.seed(start)
     np.random.seed(start)
     try:
-        with global_stream(seed, "process"):
+        with global_stream(seed, name):
             yield
     finally:
         random.setstate(states[0])

@@ -98,7 +98,9 @@ class TrialContext:
     def observe(self, options: PassOptions) -> Observation:
         """A watched forward and backward pass, shared by equal options."""
         if options not in self._observations:
-            self._observations[options] = observe(self._decoder, options, self.generator)
+            decoder = self._decoder
+            with seeded_process(self.seed, "process/pass"):
+                self._observations[options] = observe(decoder, options, self.generator)
         return self._observations[options]
 
     @cached_property
@@ -107,15 +109,18 @@ class TrialContext:
 
     @cached_property
     def _decoder(self) -> Decoder:
-        return initialized_decoder(self.architecture, self.seed, dtype=self.dtype)
+        with seeded_process(self.seed, "process/decoder"):
+            return initialized_decoder(self.architecture, self.seed, dtype=self.dtype)
 
 
 def measure_trial(trial: Trial) -> TrialResult:
     """Do every measure of a trial; what one of them raises is its own state, not the others'."""
     context = TrialContext(trial)
-    with seeded_process(trial.seed):
-        measures = tuple(_measure(context, planned) for planned in trial.measures)
-    return TrialResult(cell=trial.cell, seed=trial.seed, measures=measures)
+    return TrialResult(
+        cell=trial.cell,
+        seed=trial.seed,
+        measures=tuple(_measure(context, planned) for planned in trial.measures),
+    )
 
 
 def _checked(returned: object, planned: PlannedMeasure) -> Measurement:
@@ -140,7 +145,10 @@ def _measure(context: TrialContext, planned: PlannedMeasure) -> MeasureResult:
     state: State = "done"
     message, trace, measurement = "", "", Measurement()
     try:
-        measurement = _checked(choice.load()(**choice.options).measure(context), planned)
+        # By name, so that a resumed trial, which has fewer measures, draws the same.
+        with seeded_process(context.seed, f"process/{choice.name}"):
+            returned = choice.load()(**choice.options).measure(context)
+        measurement = _checked(returned, planned)
     except (Incompatible, NotApplicable) as reason:
         state, message = "skipped", f"not applicable: {reason}"
     except (Exception, SystemExit) as error:  # a part that calls sys.exit costs its measure alone

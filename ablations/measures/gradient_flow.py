@@ -115,15 +115,13 @@ def _embedding_norm(context: TrialContext, seen: Observation) -> float:
 
 def _block_norms(context: TrialContext, seen: Observation) -> list[tuple[float, int]]:
     """For each depth the norm of its block's parameter gradients, and how many there are."""
-    names = list(seen.parameter_gradients)
-    norms = map(_norm, seen.parameter_gradients.values())
     squares: dict[str, float] = {}
     counts: dict[str, int] = {}
-    for name, norm in zip(names, norms, strict=True):
+    for name, gradient in seen.parameter_gradients.items():
         if name.startswith("blocks."):
             block = name.split(".")[1]
-            squares[block] = squares.get(block, 0.0) + norm**2
-            counts[block] = counts.get(block, 0) + seen.parameter_gradients[name].numel()
+            squares[block] = squares.get(block, 0.0) + _norm(gradient) ** 2
+            counts[block] = counts.get(block, 0) + gradient.numel()
     architecture = context.architecture
     blocks = [str(layer // architecture.share_layers) for layer in range(architecture.depth)]
     return [(math.sqrt(squares.get(block, 0.0)), counts.get(block, 0)) for block in blocks]

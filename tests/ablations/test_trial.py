@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import random
 
 import pytest
 
@@ -25,6 +26,15 @@ class Raising:
 class Inapplicable:
     def measure(self, context):
         raise NotApplicable("attention 'mean' has no weights")
+
+
+class Rolling:
+    def measure(self, context):
+        return Measurement(metrics={"fine": random.random()})
+
+
+class RollingToo(Rolling):
+    pass
 
 
 class Undeclared:
@@ -128,3 +138,13 @@ def test_the_built_in_measures_of_a_trial(model, states):
     result = measure_trial(trial(*measures, **model))
     assert {m.state for m in result.measures} == states
     assert result.measures[0].state == "done"
+
+
+def test_a_measure_that_rolls_dice_does_not_depend_on_the_others():
+    both = measure_trial(trial(planned(Rolling), planned(RollingToo))).measures
+    (alone,) = measure_trial(trial(planned(RollingToo))).measures
+    assert alone.metrics == both[1].metrics
+    assert both[0].metrics["rolling.fine"] != both[1].metrics["rollingtoo.fine"]
+    state = random.getstate()
+    measure_trial(trial(planned(Rolling)))
+    assert random.getstate() == state
