@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 import typer
 
 from registry.errors import RegistryError
+from registry.spec import Kind
 
 if TYPE_CHECKING:
     from registry.catalog import Catalog
@@ -61,6 +63,15 @@ def answers(command: Callable[Parameters, Answer]) -> Callable[Parameters, int]:
 GridArgument = Annotated[Path, typer.Argument(help="A grid, as `new grid` writes one.")]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON document and nothing else.")
+]
+PluginOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plugin",
+        metavar="MODULE_OR_FILE",
+        help="A plugin that is not installed: a module, a .py file or a package's folder; "
+        "may be given again.",
+    ),
 ]
 
 
@@ -117,13 +128,14 @@ def run(
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="Stop at the first trial that fails.")
     ] = False,
+    plugin: PluginOption = None,
 ) -> Answer:
     """Carry a grid out, resuming what the run directory holds, and write its report.
 
     Example: python -m ablations run grid.yaml --workers 2
     """
     _show_conflicts(context)
-    catalog = _installed()
+    catalog = _installed(plugin)
     import ablations
     from ablations.progress import Progress, duration
 
@@ -138,12 +150,14 @@ def run(
                 executor=executor,
                 fresh=fresh,
                 fail_fast=fail_fast,
-                catalog=catalog,
                 started=progress.started,
                 ended=progress.ended,
             )
     except KeyboardInterrupt:
-        _say(f"stopped; what ended is kept. To resume: ablations run {grid} --out {directory}")
+        again = "".join(f" --plugin {shlex.quote(name)}" for name in plugin or ())
+        _say(
+            f"stopped; what ended is kept. To resume: ablations run {grid} --out {directory}{again}"
+        )
         return Answer("", 130)
     if summary.aside:
         _say(f"the old run is now {summary.aside}")
@@ -152,22 +166,24 @@ def run(
         f"{summary.trials} trials: {states or 'nothing to do'}"
         f"{f', {summary.reused} reused' if summary.reused else ''}, {duration(summary.seconds)}"
     )
+    for name, reason in sorted(summary.unfollowed.items()):
+        _say(f"plugin {name} did not follow this run to its end: {reason}")
     return Answer(str(summary.report), 1 if summary.failed else 0)
 
 
 @app.command()
 @answers
-def plan(grid: GridArgument, as_json: JsonOption = False) -> Answer:
+def plan(grid: GridArgument, as_json: JsonOption = False, plugin: PluginOption = None) -> Answer:
     """Show what would run: cells, skipped cells and why, parameters, FLOPs, memory, time.
 
     Nothing is measured and nothing is written.
 
     Example: python -m ablations plan grid.yaml
     """
-    catalog = _installed()
+    catalog = _installed(plugin)
     import ablations
 
-    planned = ablations.plan(ablations.load_grid(grid, catalog), catalog=catalog)
+    planned = ablations.plan(ablations.load_grid(grid, catalog))
     return Answer(_json(planned.document()) if as_json else planned.text())
 
 
@@ -187,30 +203,69 @@ def report(
 
 @app.command()
 @answers
-def components(as_json: JsonOption = False) -> Answer:
+def components(as_json: JsonOption = False, plugin: PluginOption = None) -> Answer:
     """List what is registered: kind, name, options, and the plugin that brings it.
+
+    Measures come last, with their cost, needs and metrics; --json lists components alone.
 
     Example: python -m ablations components
     """
-    from ablations.listings import component_documents, component_text
+    from ablations.listings import component_documents, component_text, measure_text
     from registry.discovery import discover
 
-    documents = component_documents(discover())
-    return Answer(_json(documents) if as_json else component_text(documents))
+    catalog = discover(plugins=plugin or ())
+    documents = component_documents(catalog)
+    if as_json:
+        return Answer(_json(documents))
+    return Answer(f"{component_text(documents)}\n\n{measure_text(catalog)}")
 
 
 @app.command()
 @answers
-def plugins(as_json: JsonOption = False) -> Answer:
+def plugins(as_json: JsonOption = False, plugin: PluginOption = None) -> Answer:
     """List the plugins found, what each registers, and why one did not load.
+
+    ABLATIONS_PLUGINS=name,name loads these alone beside the built-ins, ABLATIONS_NO_PLUGINS=1
+    none. What they leave out is listed too, with --json on standard error.
 
     Example: python -m ablations plugins
     """
-    from ablations.listings import plugin_documents, plugin_text
+    from ablations.listings import left_out_lines, plugin_documents, plugin_text
     from registry.discovery import discover
 
-    documents = plugin_documents(discover())
-    return Answer(_json(documents) if as_json else plugin_text(documents))
+    catalog = discover(plugins=plugin or ())
+    if not as_json:
+        return Answer(plugin_text(catalog))
+    for line in left_out_lines(catalog):
+        _say(line)
+    return Answer(_json(plugin_documents(catalog)))
+
+
+@app.command()
+@answers
+def check(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Components; all of them without names."),
+    ] = None,
+    as_json: JsonOption = False,
+    plugin: PluginOption = None,
+) -> Answer:
+    """Hold components to the contracts of their kinds: shapes, causality, gradients and more.
+
+    Prints how many checks ran and what is not as it must be; exit status 1 if anything is not.
+
+    Example: python -m ablations check rmsnorm mha
+    """
+    catalog = _installed(plugin)
+    from ablations.checking import check, chosen, summary
+    from ablations.engine import usable_cores
+
+    checked = check(chosen(catalog, names or ()), workers=usable_cores())
+    status = 0 if all(one.passed for one in checked) else 1
+    if as_json:
+        return Answer(_json([one.document for one in checked]), status)
+    return Answer("\n".join([*(one.text for one in checked), summary(checked)]), status)
 
 
 @app.command()
@@ -246,6 +301,34 @@ def new_grid(
     return Answer(str(path))
 
 
+@new.command("plugin")
+@answers
+def new_plugin(
+    name: Annotated[
+        str, typer.Argument(help="Of the package: letters, digits, hyphens and underscores.")
+    ],
+    kind: Annotated[Kind, typer.Option(help="What its component is.")] = Kind.NORM,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder in which to make its own.")
+    ] = Path(),
+) -> Answer:
+    """Write a small package with a component of your own, its tests, and a grid that ablates it.
+
+    It installs, its tests pass and its grid runs as they are; the class is yours to change.
+
+    Example: python -m ablations new plugin my-norm --kind norm
+    """
+    from ablations.new_plugin import CannotBegin, write_plugin
+    from registry.discovery import discover
+
+    built_in = discover(environment={"ABLATIONS_NO_PLUGINS": "1"})
+    try:
+        return Answer(str(write_plugin(name, kind, out, built_in)))
+    except CannotBegin as reason:
+        _say(str(reason))
+        return Answer("", 2)
+
+
 def run_command_line(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit status, every error told in a line on stderr."""
     command = typer.main.get_command(app)
@@ -271,11 +354,15 @@ class NotInstalled(Exception):
     """The code is here, but not the metadata through which built-ins are found."""
 
 
-def _installed() -> Catalog:
-    """What is installed. Raises: NotInstalled when our own components are not."""
-    from registry.discovery import BUILTIN, discover
+def _installed(plugins: list[str] | None) -> Catalog:
+    """What is installed, and the plugins asked for beside it.
 
-    catalog = discover()
+    Raises: NotInstalled when our own components are not; InvalidSelection; PluginError.
+    """
+    from registry.clashes import BUILTIN
+    from registry.discovery import discover
+
+    catalog = discover(plugins=plugins or ())
     if not any(spec.provenance.distribution == BUILTIN for spec in catalog.components()):
         raise NotInstalled(
             "ablations is not installed here, so its own components are not registered: "
@@ -289,10 +376,11 @@ def _status_of(error: Exception) -> int | None:
     from ablations.executors import ExecutorError
     from ablations.grids.document import GridError
     from ablations.store import StoreError
+    from registry.errors import MissingExtra
 
     if isinstance(error, GridError):
         return 2
-    if isinstance(error, (StoreError, ExecutorError, NotInstalled, OSError)):
+    if isinstance(error, (StoreError, ExecutorError, MissingExtra, NotInstalled, OSError)):
         return 3
     return None
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ablations.architecture import Architecture
 from ablations.grids.document import Fault
+from ablations.grids.placebo import LEVELS, PLACEBO, level_path
 from ablations.models.canonical import canonical_json, plain
 from ablations.models.model import PER_BLOCK
 from ablations.models.resolution import Resolver
@@ -31,10 +32,10 @@ MAX_CELLS = 10_000_000
 class Cell:
     """One level chosen for every factor.
 
-    `cell` is a hash of `content`: the model in canonical form, and the measure options in which it
-    differs from what the grid asks for. It depends neither on the order of keys or factors nor on
-    which keys are factors, so that it survives edits of the grid. `architecture` is None where the
-    model's values do not go together.
+    `cell` is a hash of `content`: the model in canonical form, the measure options in which it
+    differs from what the grid asks for, and `stream` where there is one. It depends neither on the
+    order of keys or factors nor on which keys are factors, so that it survives edits of the grid.
+    `architecture` is None where the model's values do not go together.
     """
 
     cell: str
@@ -44,6 +45,8 @@ class Cell:
     architecture: Architecture | None
     measures: tuple[Choice, ...]
     skipped: str | None
+    stream: str = ""
+    """The stream of a trial's seed that all is drawn from; the seed itself where empty."""
 
 
 def count(grid: Grid) -> int:
@@ -88,7 +91,7 @@ def check_levels(grid: Grid, cells: Iterable[Cell]) -> None:
         raise grid.document.error([Fault(("factors",), words, True)])
     faults = [
         Fault(
-            ("factors", factor.name, i),
+            level_path(factor.name, i),
             f"every cell with {factor.name}={level.label} is skipped: "
             + "; ".join(sorted(reasons[factor.name, level.label])),
         )
@@ -140,7 +143,10 @@ class _Maker:
         except Incompatible as reason:
             skipped = skipped or str(reason)
         measures, changed = self._measures(levels)
-        content = {"model": self.resolver.canonical(model), "measures": changed}
+        content: dict[str, Any] = {"model": self.resolver.canonical(model), "measures": changed}
+        stream = LEVELS[labels[PLACEBO]] if PLACEBO in labels else ""
+        if stream:  # without one it is the cell of a grid without placebo
+            content["stream"] = stream
         return Cell(
             cell=hashlib.sha256(canonical_json(content).encode()).hexdigest()[:16],
             label=" ".join(f"{name}={label}" for name, label in labels.items()),
@@ -149,6 +155,7 @@ class _Maker:
             architecture=architecture,
             measures=measures,
             skipped=skipped,
+            stream=stream,
         )
 
     def _excluded(self, labels: Mapping[str, str]) -> str | None:

@@ -5,31 +5,32 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ablations.conformity import Cache, Conformity
+from ablations.examining import Examination, conformity_of, examine
 from ablations.executors import require_main_guard
+from ablations.following import Followers, run_info
 from ablations.grid import Grid
 from ablations.library import write_report
 from ablations.planning import Plan, plan
 from ablations.record import run_plan
-from ablations.results import MeasureResult, TrialResult
+from ablations.results import MeasureResult, TrialResult, worst
 from ablations.storage.lock import RunLock
 from ablations.storage.schema import FILE
 from ablations.store import RunPlan, Store, StoreError
 from ablations.trial import PlannedMeasure, Trial, measure_trial
 from registry.catalog import Catalog
 from registry.contracts import Execution, Executor, Outcome
-from registry.discovery import discover
 from registry.errors import InvalidOptions
 
 FINAL = frozenset({"done", "diverged", "skipped"})
 """States that a resumed run keeps: what these trials had to tell is told."""
-
-WORST_FIRST = ("crashed", "timeout", "failed", "diverged", "skipped", "done")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +50,8 @@ class RunSummary:
     """Where `fresh` moved the run that was there."""
     seconds: float = 0.0
     report: Path | None = None
+    unfollowed: Mapping[str, str] = field(default_factory=dict)
+    """What plugins that follow a run raised, by plugin; they were told no more of it."""
 
     @property
     def failed(self) -> int:
@@ -72,50 +75,72 @@ def run(
 
     `workers` defaults to the cores this process may use. `fresh` moves an old run aside first.
     `started` is called with the number of trials to do and of those reused, `ended` with the state
-    of each trial as it ends.
+    of each trial as it ends. Plugins that follow runs are told as `registry.hookspecs` says.
 
     Raises: GridError; UnknownName for the executor; InvalidOptions for what it would ignore;
-    StoreError; ExecutorError. After KeyboardInterrupt all that ended is kept, and the same call
-    resumes.
+    StoreError; ExecutorError; MissingExtra for a plugin that is to follow and cannot. After
+    KeyboardInterrupt all that ended is kept, and the same call resumes.
     """
     require_main_guard()
     begun = time.monotonic()
-    catalog = catalog or discover()
+    catalog = catalog or grid.catalog
     chosen = catalog.choose(catalog.executor(executor), {}).load()()
     execution = _execution(grid, chosen, executor, workers)
     planned = plan(grid, catalog=catalog)
-    recorded = run_plan(planned, executor=executor, execution=execution)
     out = Path(out) if out is not None else Path("runs") / grid.name
+    recorded = run_plan(planned, executor=executor, execution=execution, out=out)
     aside = move_aside(out) if fresh else None
     states: Counter[str] = Counter()
     stopped = False
-    with Store.create_or_open(out) as store:
-        store.begin(recorded)
-        trials = list(_missing_trials(planned, recorded, store.known()))
-        if started:
-            started(len(trials), planned.trials - len(trials))
-        outcomes = chosen.execute(iter(trials), measure_trial, execution)
-        with closing(outcomes):
-            for outcome in outcomes:
-                result = _result(outcome)
-                store.record(result)
-                state = worst(result)
-                states[state] += 1
-                if ended:
-                    ended(state)
-                if fail_fast and state not in FINAL:
-                    stopped = True
-                    break
+    with Followers(catalog) as followers:
+        with Store.create_or_open(out) as store:
+            store.begin(recorded)
+            trials = list(_missing_trials(planned, recorded, store.known()))
+            reused = planned.trials - len(trials)
+            followers.started(run_info(planned, store, reused=reused))
+            if started:
+                started(len(trials), reused)
+            cache = Cache()
+            unknown = recorded.examinations.keys() - store.conformities().keys()
+            store.keep_conformities(dict(cache.found(sorted(unknown))))
+            unknown -= store.conformities().keys()
+            examinations = [recorded.examinations[key] for key in sorted(unknown)]
+            outcomes = chosen.execute(chain(examinations, trials), carry_out, execution)
+            with closing(outcomes):
+                for outcome in outcomes:
+                    if isinstance(outcome.trial, Examination):
+                        conformity = conformity_of(outcome)
+                        store.keep_conformities({outcome.trial.key: conformity})
+                        cache.keep(outcome.trial.key, conformity)
+                        continue
+                    result = _result(outcome)
+                    store.record(result)
+                    followers.trial(store, result.cell, result.seed)
+                    state = worst(measure.state for measure in result.measures)
+                    states[state] += 1
+                    if ended:
+                        ended(state)
+                    if fail_fast and state not in FINAL:
+                        stopped = True
+                        break
+        report = write_report(out)
+        followers.ended("stopped" if stopped else "done", report)
     return RunSummary(
         out=out,
         trials=planned.trials,
-        reused=planned.trials - len(trials),
+        reused=reused,
         states=states,
         stopped=stopped,
         aside=aside,
-        report=write_report(out),
+        report=report,
+        unfollowed=followers.failures,
         seconds=time.monotonic() - begun,
     )
+
+
+def carry_out(task: Trial | Examination) -> TrialResult | Conformity:
+    """What a worker does: measure a trial, or examine a component."""
+    return examine(task) if isinstance(task, Examination) else measure_trial(task)
 
 
 def _execution(grid: Grid, chosen: Executor, name: str, workers: int | None) -> Execution:
@@ -165,11 +190,6 @@ def move_aside(out: Path) -> Path | None:
     return aside
 
 
-def worst(result: TrialResult) -> str:
-    """The state of a trial: the worst of its measures'."""
-    return min((measure.state for measure in result.measures), key=WORST_FIRST.index)
-
-
 def _missing_trials(
     planned: Plan, recorded: RunPlan, known: dict[tuple[str, int, str], tuple[str, str]]
 ) -> Iterator[Trial]:
@@ -198,6 +218,7 @@ def _missing_trials(
                     architecture=cell.architecture,
                     measures=measures,
                     dtype=planned.grid.dtype,
+                    stream=cell.stream,
                 )
 
 

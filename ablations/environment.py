@@ -8,6 +8,7 @@ import platform
 import sys
 from pathlib import Path
 
+from ablations.sources import version_of
 from registry.catalog import Catalog
 
 RECORDED = ("torch", "numpy", "pandas", "pluggy", "pydantic", "pebble")
@@ -33,8 +34,12 @@ def environment_rows(
         "command": " ".join(["ablations", *sys.argv[1:]]) if _from_command_line() else "Python",
     }
     for record in catalog.plugins:
-        state = record.version if record.state == "loaded" else f"failed: {record.message}"
-        rows[f"plugin {record.name}"] = state
+        failed = record.state == "failed"
+        rows[f"plugin {record.name}"] = (
+            f"failed: {record.message}" if failed else version_of(record)
+        )
+    for plugin in catalog.left_out:
+        rows[f"plugin {plugin.name}"] = f"left out by {plugin.by}"
     return [{"key": key, "value": value} for key, value in rows.items()]
 
 

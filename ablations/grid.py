@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from ablations.design import MAX_CELLS, count
 from ablations.grids.asked_measures import AskedMeasure, check_modes, read_measures
 from ablations.grids.baseline import check_said, read_baseline
 from ablations.grids.document import Document, Fault, from_mapping
 from ablations.grids.exclusions import Exclusion, read_exclusions
-from ablations.grids.factors import Factor, Level, read_subject
+from ablations.grids.factors import Factor, Level, Scope, read_subject
 from ablations.grids.level_faults import level_faults
 from ablations.grids.levels import Levels
 from ablations.grids.parsing import read
+from ablations.grids.plugins import with_own_plugins
 from ablations.grids.reading import Reading
 from ablations.grids.requirements import unmet
 from ablations.grids.schema import GridFile
 from ablations.grids.settings import Setting, run_settings, settings
 from ablations.models.labels import level_label
 from ablations.models.model import COMPONENT_KINDS, Model
+from ablations.sources import look_first
 from registry.catalog import Catalog
-from registry.discovery import discover
+from registry.discovery import discover, with_plugins
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +46,8 @@ class Grid:
     dtype: str
     timeout: float | None
     threads: int
+    catalog: Catalog = field(repr=False, compare=False)
+    """What its names were read by: the installed plugins, and those that were asked for."""
     document: Document = field(repr=False, compare=False)
     setting_rows: tuple[Setting, ...] = field(repr=False, compare=False)
 
@@ -63,14 +67,25 @@ class Grid:
 
 
 def load_grid(
-    source: str | os.PathLike[str] | Mapping[str, Any], catalog: Catalog | None = None
+    source: str | os.PathLike[str] | Mapping[str, Any],
+    catalog: Catalog | None = None,
+    *,
+    plugins: Sequence[str] = (),
 ) -> Grid:
     """Read and validate a grid, from a file or from a mapping of the same form.
 
-    Raises: GridError with every finding; of syntax errors in YAML the first.
+    Its names are looked up among the built-ins, the installed plugins (or what `catalog` holds),
+    the grid's own `plugins` and those given here: modules, .py files or packages' folders, paths
+    relative to the current directory.
+
+    Raises: GridError with every finding; of syntax errors in YAML the first. PluginError for
+    `plugins`; StaleSource for one whose files were edited since this process imported them.
     """
     document = from_mapping(source) if isinstance(source, Mapping) else read(source)
-    reading = Reading(document, discover() if catalog is None else catalog)
+    catalog = discover() if catalog is None else catalog
+    catalog = with_own_plugins(document, with_plugins(catalog, plugins))
+    look_first(catalog)
+    reading = Reading(document, catalog)
     grid = _read(reading)
     if count(grid) > MAX_CELLS:
         words = f"{count(grid):,} cells, more than the {MAX_CELLS:,} that a grid may have"
@@ -114,7 +129,7 @@ def _read(reading: Reading) -> Grid:
         )
         for name, subject in levels.subjects.items()
     )
-    varied: dict[str, dict[str, list[Any]]] = {"model": {}, "measure": {}}
+    varied: dict[str, dict[str, list[Any]]] = {scope: {} for scope in get_args(Scope)}
     for factor in factors:
         varied[factor.scope][factor.name] = reading.levels[factor.name]
     asked = tuple(
@@ -123,8 +138,11 @@ def _read(reading: Reading) -> Grid:
         if measure.choice is not None
     )
     seeds = tuple(range(file.seeds) if isinstance(file.seeds, int) else file.seeds)
+    asked_for = [record.name for record in reading.catalog.plugins if record.asked]
     run = {
+        "plugins": asked_for,
         "seeds": list(seeds),
+        "placebo": file.placebo,
         "design": file.design,
         "dtype": file.dtype,
         "device": "cpu",
@@ -136,7 +154,7 @@ def _read(reading: Reading) -> Grid:
         *run_settings(
             [measure.choice for measure in asked],
             run,
-            given=set(reading.data),
+            given={*reading.data, *(["plugins"] if asked_for else [])},
             factors=varied["measure"],
         ),
     )
@@ -154,6 +172,7 @@ def _read(reading: Reading) -> Grid:
         dtype=file.dtype,
         timeout=file.timeout,
         threads=file.threads,
+        catalog=reading.catalog,
         document=reading.document,
         setting_rows=rows,
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
 from ablations.architecture import Architecture, BlockChoices
+from ablations.models.model import PER_BLOCK
+from ablations.read_files import ReadFiles
 from ablations.sources import Sources
 from registry.spec import Choice
 
@@ -16,13 +18,19 @@ ENGINE = (
     "architecture",
     "assembly",
     "breaches",
+    "data",
     "decoder",
     "initialization",
+    "losses",
+    "measures.trends",
     "observation",
+    "results",
+    "sizes",
     "streams",
     "trial",
+    "watching",
 )
-"""Modules of this package whose code enters every measured figure."""
+"""Modules of this package whose code figures pass through, beside the measure's own."""
 
 
 def identity(
@@ -31,21 +39,23 @@ def identity(
     measure: Choice,
     bit_bending: Mapping[str, str],
     sources: Sources,
+    files: ReadFiles,
 ) -> str:
     """A digest that changes whenever the figures of a measure of a cell might.
 
     It covers the cell's content and what that resolves to (the rule for a width may change), the
-    measure's options, what bends bits, and the Python files of the engine, of the measure and of
-    every distribution whose components the cell uses: an edited plugin is measured anew, the rest
-    is reused.
+    measure's options and the content of the files that it reads, what bends bits, and the Python
+    files of the engine, of the measure and of every distribution whose components the cell uses:
+    an edited plugin is measured anew, the rest is reused.
 
-    Raises: StaleSource if such a file was edited after this process imported it.
+    Raises: StaleSource if a Python file was edited after this process imported it; UnreadableFile.
     """
     targets = sorted({choice.target for choice in components_of(architecture)} | {measure.target})
     document = {
         "content": content,
         "architecture": _described(architecture),
         "measure": [measure.name, measure.target, dict(measure.options)],
+        "files": files.of(measure),
         "bits": dict(bit_bending),
         "engine": [sources.of(f"ablations.{module}") for module in ENGINE],
         "sources": [sources.of(target) for target in targets],
@@ -54,22 +64,23 @@ def identity(
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def components_of(architecture: Architecture) -> Iterable[Choice]:
-    """Every component that a decoder of this architecture is built from."""
-    kinds = (
-        "norm",
-        "activation",
-        "feed_forward",
-        "attention",
-        "position",
-        "residual",
-        "placement",
-    )
-    for layer in {id(layer): layer for layer in architecture.layers}.values():
-        yield from (getattr(layer, kind) for kind in kinds)
-    yield architecture.initializer
+def components_by_kind(architecture: Architecture) -> Iterator[tuple[str, Choice, int]]:
+    """Every component that a decoder is built from: its kind, the choice, and a layer with it."""
+    layers: dict[int, int] = {}  # equal layers, of which a deep model has many, once
+    for place, layer in enumerate(architecture.layers):
+        layers.setdefault(id(layer), place)
+    for place in layers.values():
+        for kind in PER_BLOCK:
+            yield kind, getattr(architecture.layers[place], kind), place
+    yield "initializer", architecture.initializer, 0
     if architecture.embedding_norm is not None:
-        yield architecture.embedding_norm
+        yield "norm", architecture.embedding_norm, 0
+
+
+def components_of(architecture: Architecture) -> Iterator[Choice]:
+    """Every component that a decoder of this architecture is built from."""
+    for _, choice, _ in components_by_kind(architecture):
+        yield choice
 
 
 def _described(architecture: Architecture) -> dict[str, Any]:

@@ -10,88 +10,157 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from ablations.breaches import contracts_watched
+from ablations.data import RANDOM, TEXT, refusal, sequences
 from ablations.decoder import Decoder
+from ablations.losses import (
+    CANCELLED,
+    IN_WORDS,
+    STRUCTURED,
+    Loss,
+    noise_like,
+    probe_loss,
+    share_of_noise,
+    surviving_fraction,
+)
+from ablations.watching import Branch, Mixing, Watcher
 
 
 @dataclass(frozen=True, kw_only=True)
 class PassOptions:
     """What the pass feeds and differentiates; measures with equal options share one pass.
 
-    `length` None stands for the model's context.
+    `length` None stands for the model's context. `data` is `random`, `text` or a text file.
     """
 
     batch: int = 2
     length: int | None = None
+    loss: Loss = "cross_entropy"
+    data: str = RANDOM
+
+    @property
+    def tokens_in_words(self) -> str:
+        """What is fed, for a convention."""
+        sequences = f"{self.batch} × {self.length or 'context'}"
+        if self.data == RANDOM:
+            return f"{sequences} random tokens"
+        which = "the built-in text" if self.data == TEXT else f"the text {self.data}"
+        return f"{sequences} bytes of {which}"
+
+    @property
+    def in_words(self) -> str:
+        """What is fed and differentiated, for a convention."""
+        targets = ""
+        if self.loss == "cross_entropy":
+            known = "uniformly random targets" if self.data == RANDOM else "the next byte"
+            targets = f" against {known}"
+        return (
+            f"{IN_WORDS[self.loss]}{targets}, on {self.tokens_in_words}, evaluation mode, at "
+            "initialization"
+        )
+
+    def unsupported(self, context: int, vocab_size: int) -> str | None:
+        """Why a model of that context and vocabulary cannot take such a pass."""
+        length = self.length or context
+        if length > context:
+            return f"length {length} is over the context {context}"
+        return refusal(self.data, length=length, vocab_size=vocab_size)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """A pass in evaluation mode: mean cross-entropy of random targets, and its gradients.
+    """A pass in evaluation mode, and the gradients of its loss.
 
-    `streams[l]` (B, T, D) is the residual stream entering block l, and `stream_gradients[l]` the
-    loss's gradient there. `embedded_gradient` (B, T, D) is the gradient at the token embeddings'
-    output, so it reaches the embedding through the stack alone, also where the head is tied.
+    `streams[l]` (B, T, D) is the residual stream entering block l, `stream_gradients[l]` the
+    loss's gradient there, `last_stream` (B, T, D) what leaves the last block, and `output`
+    (B, T, D), with its gradient, what the head is handed. The
+    `embedded_gradient` (B, T, D) is taken at the token embeddings' output, so it reaches the
+    embedding through the stack alone, also where the head is tied. `summed` (B, T, D) is what the
+    embedding norm was given, None without one.
+
+    `surviving_fraction` is that of the last norm (`ablations.losses.surviving_fraction`), None
+    where the stack does not end with a norm. `cancelled` says that next to none of the gradient
+    survives there or, of a loss with a direction that a norm may cancel, anywhere on the way to the
+    embedding: nothing behind that point says anything about the model.
     """
 
     tokens: Tensor
     loss: Tensor
+    last_stream: Tensor
+    output: Tensor
+    output_gradient: Tensor
+    summed: Tensor | None
     embedded_gradient: Tensor
     streams: tuple[Tensor, ...]
     stream_gradients: tuple[Tensor, ...]
     parameter_gradients: Mapping[str, Tensor]
+    branches: tuple[Branch, ...]
+    mixings: tuple[Mixing, ...]
+    surviving_fraction: float | None
+    cancelled: bool
 
 
 def observe(
     decoder: Decoder, options: PassOptions, generator: Callable[[str], torch.Generator]
 ) -> Observation:
-    """Run the pass. Tokens and targets are uniform over the vocabulary, from their own streams.
+    """Run the pass; what it draws comes from streams of its own.
 
-    Raises: ValueError when the length is over the model's context; ContractBroken.
+    Raises: ValueError when the model cannot take such a pass; ContractBroken.
     """
     architecture = decoder.architecture
-    length = options.length or architecture.context
-    if length > architecture.context:
-        raise ValueError(f"length {length} is over the model's context {architecture.context}")
-    shape = (options.batch, length)
-    tokens, targets = (
-        torch.randint(architecture.vocab_size, shape, generator=generator(name))
-        for name in ("tokens", "targets")
+    reason = options.unsupported(architecture.context, architecture.vocab_size)
+    if reason:
+        raise ValueError(reason)
+    tokens, targets = sequences(
+        options.data,
+        batch=options.batch,
+        length=options.length or architecture.context,
+        vocab_size=architecture.vocab_size,
+        generator=generator,
     )
     decoder.eval()
-    embedded: list[Tensor] = []
-    streams: list[Tensor] = []
-    hooks = [
-        decoder.token_embedding.register_forward_hook(lambda _m, _a, out: embedded.append(out)),
-        *(
-            block.register_forward_pre_hook(lambda _m, args: streams.append(args[0]))
-            for block in decoder.blocks
-        ),
-    ]
-    try:
-        with contracts_watched(decoder):
-            logits = decoder(tokens)  # (B, T, V)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    dtype = torch.promote_types(logits.dtype, torch.float32)
-    loss = F.cross_entropy(logits.flatten(0, 1).to(dtype), targets.flatten())
+    with Watcher(decoder) as seen, contracts_watched(decoder):
+        output = decoder.hidden(tokens)  # (B, T, D)
+    loss = probe_loss(options.loss, output, decoder.head, targets, generator)
     parameters = dict(decoder.named_parameters())
-    found = torch.autograd.grad(
+    structured = options.loss in STRUCTURED
+    points = [seen.embedded[0], *seen.streams]
+    output_gradient, *found = torch.autograd.grad(
         loss,
-        [embedded[0], *streams, *parameters.values()],
+        [output, *points, *parameters.values()],
+        retain_graph=structured,
         materialize_grads=True,  # zeros for what the loss does not depend on
     )
-    split = 1 + len(streams)
+    assert seen.left is not None, "a decoder has a block"
+    gradients = found[: len(points)]
+    last, x = seen.last_norm(output)
+    survives = None
+    if last is not None and x is not None:
+        survives = surviving_fraction(last, x, output_gradient, generator)
+    shares = [survives]
+    if structured:  # a norm further in, or one that hides behind another operation
+        noise = noise_like(output_gradient, generator)
+        of_noise = torch.autograd.grad(output, points, noise, materialize_grads=True)
+        shares += [
+            share_of_noise(output_gradient, through, noise, of)
+            for through, of in zip(gradients, of_noise, strict=True)
+        ]
     return Observation(
         tokens=tokens,
         loss=loss.detach(),
-        embedded_gradient=found[0],
-        streams=tuple(stream.detach() for stream in streams),
-        stream_gradients=found[1:split],
-        parameter_gradients=dict(zip(parameters, found[split:], strict=True)),
+        last_stream=seen.left,
+        output=output.detach(),
+        output_gradient=output_gradient,
+        summed=seen.summed,
+        embedded_gradient=gradients[0],
+        streams=tuple(stream.detach() for stream in seen.streams),
+        stream_gradients=tuple(gradients[1:]),
+        parameter_gradients=dict(zip(parameters, found[len(points) :], strict=True)),
+        branches=tuple(seen.branches),
+        mixings=tuple(seen.mixings),
+        surviving_fraction=survives,
+        cancelled=any(share is not None and share < CANCELLED for share in shares),
     )
 
 
@@ -105,8 +174,10 @@ def pass_flops(decoder: Decoder, options: PassOptions) -> float:
     architecture = decoder.architecture
     length = options.length or architecture.context
     blocks = [sum(p.numel() for p in block.parameters() if p.ndim >= 2) for block in decoder.blocks]
-    matrices = decoder.head.weight.numel() + sum(
+    matrices = sum(
         blocks[layer // architecture.share_layers] for layer in range(architecture.depth)
     )
+    if options.loss == "cross_entropy":
+        matrices += decoder.head.weight.numel()
     scores = architecture.depth * 4 * length**2 * architecture.n_heads * architecture.head_dim
     return 3.0 * options.batch * (2 * length * matrices + scores)

@@ -11,10 +11,10 @@ from ablations.decoder import Decoder
 from ablations.design import Cell, cells, check_levels
 from ablations.grid import Grid
 from ablations.grids.document import Fault
+from ablations.grids.placebo import factor_path
 from ablations.progress import duration
 from ablations.trial import Measurement, Trial, TrialContext
 from registry.catalog import Catalog
-from registry.discovery import discover
 from registry.errors import Incompatible
 
 
@@ -119,7 +119,7 @@ def plan(grid: Grid, *, catalog: Catalog | None = None) -> Plan:
     Raises: GridError when every cell of a level is skipped, two cells are the same, or a factor
     has no effect on what is counted.
     """
-    catalog = catalog or discover()
+    catalog = catalog or grid.catalog
     planned = [_plan_cell(cell, grid) for cell in cells(grid, catalog)]
     check_levels(grid, [entry.cell for entry in planned])
     if grid.static and all(entry.counted for entry in planned):
@@ -176,7 +176,7 @@ def _check_effects(grid: Grid, planned: Sequence[PlannedCell]) -> None:
         if alike and len(factor.levels) > 1:
             measured = ", ".join(asked.choice.name for asked in grid.measures)
             words = f"has no effect: what is measured ({measured}) is the same at all its levels"
-            faults.append(Fault(("factors", factor.name), words, True))
+            faults.append(Fault(factor_path(factor.name), words, True))
     if faults:
         raise grid.document.error(faults)
 

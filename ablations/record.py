@@ -2,37 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from ablations.environment import bit_bending, environment_rows
+from ablations.examining import Examination, examinations
+from ablations.grids.plugins import kept_text
 from ablations.identity import components_of, identity
 from ablations.planning import Plan
+from ablations.read_files import ReadFiles
 from ablations.sources import Sources
 from ablations.store import PlannedCellRow, RunPlan
 from registry.contracts import Execution
-from registry.spec import Choice, ComponentSpec, Kind, Metric, Profile
+from registry.metrics import Metric, Profile
+from registry.spec import Choice, ComponentSpec, Kind
 
-STATED = ("embedding_scale", "embedding_norm", "final_norm", "tie_embeddings")
+STATED = ("embedding_scale", "embedding_norm", "final_norm", "tie_embeddings", "dtype")
 """Settings that a figure taken at initialization states, beside the initializer's options."""
 
 
-def run_plan(plan: Plan, *, executor: str, execution: Execution) -> RunPlan:
-    """What `Store.begin` keeps of a run before its first trial. Raises: StaleSource."""
+def run_plan(
+    plan: Plan, *, executor: str, execution: Execution, out: Path | None = None
+) -> RunPlan:
+    """What `Store.begin` keeps of a run in `out` before its first trial.
+
+    The grid's text names the plugins that were asked for as they are found from there.
+
+    Raises: StaleSource, UnreadableFile.
+    """
     grid = plan.grid
     bits = bit_bending(dtype=grid.dtype, device=grid.device, threads=execution.threads)
     specs = (*plan.catalog.components(), *plan.catalog.measures())
-    sources = Sources({str(spec.target): spec.provenance.distribution for spec in specs})
+    sources = Sources({spec.reference: spec.provenance for spec in specs})
+    files = ReadFiles()
     identities = {
         (planned.cell.cell, choice.name): identity(
-            planned.cell.content, planned.cell.architecture, choice, bits, sources
+            planned.cell.content, planned.cell.architecture, choice, bits, sources, files
         )
         for planned in plan.running
         if planned.cell.architecture is not None
         for choice in planned.cell.measures
     }
+    to_examine, of_cells = examinations(plan, sources)
     return RunPlan(
         name=grid.name,
-        grid=grid.text,
+        grid=grid.text if out is None else kept_text(grid.document, plan.catalog, out),
         cells=tuple(
             PlannedCellRow(
                 cell=planned.cell.cell,
@@ -46,12 +61,14 @@ def run_plan(plan: Plan, *, executor: str, execution: Execution) -> RunPlan:
         seeds=grid.seeds,
         measures=tuple(measure.choice.name for measure in grid.measures),
         identities=identities,
+        examinations=to_examine,
+        examined=of_cells,
         settings=tuple(
             {"key": s.key, "value": s.value, "origin": s.origin} for s in grid.settings()
         ),
         factors=tuple(_factor_rows(plan)),
         metric_info=tuple(_metric_rows(plan)),
-        components=tuple(_component_rows(plan)),
+        components=tuple(_component_rows(plan, to_examine.values())),
         environment=tuple(
             environment_rows(
                 plan.catalog,
@@ -115,18 +132,26 @@ def _metric_row(measure: Choice, entry: Metric | Profile, told: list[str]) -> di
         "primary": isinstance(entry, Metric) and entry.primary,
         "summary": entry.summary,
         "convention": "; ".join(filter(None, [entry.convention, *told])),
+        "scales_with": f"{measure.name}.{entry.scales_with}" if entry.scales_with else "",
     }
 
 
-def _component_rows(plan: Plan) -> list[dict[str, str]]:
-    """The components that any cell uses, with who registered them."""
+def _component_rows(plan: Plan, examined: Iterable[Examination]) -> list[dict[str, Any]]:
+    """The components that any cell uses, with who registered them and how they are examined."""
     used: dict[tuple[str, str], Choice] = {}
     for planned in plan.cells:
         if planned.cell.architecture is not None:
             for choice in components_of(planned.cell.architecture):
                 used[choice.target, choice.label] = choice
     by_target = {spec.target: spec for spec in plan.catalog.components()}
-    rows = [_component_row(by_target[target], choice) for (target, _), choice in used.items()]
+    keys = {(of.choice.target, repr(of.choice.options)): of.key for of in examined}
+    rows = [
+        {
+            **_component_row(by_target[target], choice),
+            "examination": keys.get((target, repr(choice.options)), ""),
+        }
+        for (target, _), choice in used.items()
+    ]
     order = list(Kind)
     return sorted(rows, key=lambda row: (order.index(Kind(row["kind"])), row["name"]))
 

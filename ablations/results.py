@@ -8,6 +8,20 @@ from typing import Literal
 
 State = Literal["done", "diverged", "failed", "crashed", "timeout", "skipped"]
 
+WORST_FIRST: tuple[State, ...] = (
+    "crashed",
+    "timeout",
+    "failed",
+    "diverged",
+    "skipped",
+    "done",
+)
+
+
+def worst(states: Iterable[str]) -> str:
+    """The state of a trial: the worst of its measures'."""
+    return min(states, key=WORST_FIRST.index)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ProfileValues:

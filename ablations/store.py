@@ -11,12 +11,15 @@ import contextlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from ablations.conformity import Conformity, as_document
 from ablations.results import ArrayValues, TrialResult
+from ablations.storage.conformity import CONFORMITIES, EXAMINED, read_conformities
 from ablations.storage.errors import (
     DamagedStore,
     NotAStore,
@@ -29,6 +32,8 @@ from ablations.storage.lock import RunLock
 from ablations.storage.plan import PlannedCellRow, RunPlan
 from ablations.storage.rows import document, insert, result_rows
 from ablations.storage.schema import FILE, close_writable, open_readonly, open_writable
+from ablations.storage.trials import read_trials
+from registry.events import TrialInfo
 
 if TYPE_CHECKING:
     from reports.frames import Frames
@@ -97,13 +102,17 @@ class Store:
         DIR/grid.yaml is written once the plan is recorded.
         """
         with self._transaction() as connection:
+            held = connection.execute("SELECT value FROM meta WHERE key = 'id'").fetchone()
+            conformities = read_conformities(connection)
             for table in PLAN_TABLES:
                 connection.execute(f"DELETE FROM {table}")  # noqa: S608
             # The content of a cell never changes, but its label may.
             connection.executemany(
                 "DELETE FROM cells WHERE cell = ?", [(c.cell,) for c in plan.cells]
             )
-            meta = {"name": plan.name, "grid": plan.grid}
+            meta = {"id": held[0] if held else uuid.uuid4().hex}
+            meta |= {"name": plan.name, "grid": plan.grid, EXAMINED: document(plan.examined)}
+            meta |= {CONFORMITIES: _conformity_document(conformities)}
             meta |= {
                 name: document([dict(row) for row in getattr(plan, name)]) for name in DOCUMENTS
             }
@@ -122,6 +131,18 @@ class Store:
                 ((cell, measure, value) for (cell, measure), value in plan.identities.items()),
             )
         _write_whole(self.directory / "grid.yaml", plan.grid)
+
+    @property
+    def id(self) -> str:
+        """What tells this run directory from all others, also once it has been moved.
+
+        It is drawn when the first grid is begun in it, and stays.
+        """
+        with explained(self.path):
+            (value,) = self._connection.execute(
+                "SELECT value FROM meta WHERE key = 'id'"
+            ).fetchone()
+        return str(value)
 
     def known(self) -> dict[tuple[str, int, str], tuple[str, str]]:
         """The identity and state of every result, of whatever grid, by cell, seed and measure."""
@@ -147,6 +168,25 @@ class Store:
                 for table, rows in result_rows(measure).items():
                     insert(connection, table, ((*key, *row) for row in rows))
 
+    def conformities(self) -> dict[str, Conformity]:
+        """What is known of components, of whatever grid, by the keys of their examinations."""
+        with explained(self.path):
+            return read_conformities(self._connection)
+
+    def keep_conformities(self, found: Mapping[str, Conformity]) -> None:
+        """Keep what was found of components."""
+        with self._transaction() as connection:
+            known = read_conformities(connection) | dict(found)
+            connection.execute(
+                "UPDATE meta SET value = ? WHERE key = ?",
+                (_conformity_document(known), CONFORMITIES),
+            )
+
+    def trials(self, only: tuple[str, int] | None = None) -> list[TrialInfo]:
+        """The trials of the grid last run that have results, in its order; `only` one of them."""
+        with explained(self.path):
+            return read_trials(self._connection, only)
+
     def arrays(self, cell: str, seed: int, measure: str) -> dict[str, ArrayValues]:
         """The arrays that a measure of a trial left, by their full names."""
         with explained(self.path):
@@ -161,14 +201,14 @@ class Store:
         }
 
     def frames(self) -> Frames:
-        """What belongs to the grid last run, as tidy frames.
+        """What belongs to the grid last run, as tidy frames; its arrays are read as asked for.
 
         A result that is not there, or that has another identity than the plan's, is `missing`.
 
         Raises: StoreError if nothing has been run yet.
         """
         with explained(self.path):
-            return read_frames(self._connection)
+            return read_frames(self._connection, self.path)
 
     def close(self) -> None:
         """Close the file, and leave a plain one if it was written to; once is enough."""
@@ -208,6 +248,10 @@ class Store:
                 if self._connection.in_transaction:  # a full disk ends it by itself
                     self._connection.execute("ROLLBACK")
                 raise
+
+
+def _conformity_document(known: Mapping[str, Conformity]) -> str:
+    return document({key: as_document(conformity) for key, conformity in known.items()})
 
 
 def _write_whole(path: Path, text: str) -> None:

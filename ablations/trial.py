@@ -20,7 +20,7 @@ from ablations.decoder import Decoder, skeleton
 from ablations.initialization import initialized_decoder
 from ablations.observation import Observation, PassOptions, observe
 from ablations.results import ArrayValues, MeasureResult, ProfileValues, State, TrialResult
-from ablations.streams import generator_of, seeded_process
+from ablations.streams import generator_of, seeded_process, stream_seed
 from registry.errors import Incompatible
 from registry.spec import Choice
 
@@ -58,13 +58,23 @@ class PlannedMeasure:
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """A cell with one seed, and the measures still to be done; plain, so that it travels."""
+    """A cell with one seed, and the measures still to be done; plain, so that it travels.
+
+    `stream` names the stream of the seed that all is drawn from, weights and data alike; where it
+    is empty, that is the seed itself.
+    """
 
     cell: str
     seed: int
     architecture: Architecture
     measures: tuple[PlannedMeasure, ...]
     dtype: str = "float32"
+    stream: str = ""
+
+    @property
+    def drawn_from(self) -> int:
+        """The seed that every stream of this trial derives from."""
+        return stream_seed(self.seed, self.stream) if self.stream else self.seed
 
 
 class TrialContext:
@@ -72,7 +82,7 @@ class TrialContext:
 
     def __init__(self, trial: Trial) -> None:
         self.architecture = trial.architecture
-        self.seed = trial.seed
+        self.seed = trial.drawn_from
         self._dtype_name = trial.dtype
         self._observations: dict[PassOptions, Observation] = {}
 
@@ -159,7 +169,7 @@ def _measure(context: TrialContext, planned: PlannedMeasure) -> MeasureResult:
     infinite = [name for name, value in metrics.items() if not math.isfinite(value)]
     infinite += [name for name, row in profiles.items() if not all(map(math.isfinite, row.values))]
     if infinite:
-        state, message = "diverged", f"not finite: {', '.join(infinite)}"
+        state, message = "diverged", f"not finite: {', '.join(dict.fromkeys(infinite))}"
     return MeasureResult(
         measure=choice.name,
         identity=planned.identity,

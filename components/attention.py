@@ -115,6 +115,10 @@ class Attention(nn.Module):
 
     def weights(self, x: Tensor, *, position: Position | None = None) -> Tensor:
         """x (B, T, D) → probabilities (B, H, T, T), softmax in float32 or better, no dropout."""
+        return self.scores(x, position=position).softmax(dim=-1)
+
+    def scores(self, x: Tensor, *, position: Position | None = None) -> Tensor:
+        """x (B, T, D) → scaled scores (B, H, T, T), −inf where a query may not look."""
         q, k, _, positions = self._project(x, position, 0)
         dtype = torch.promote_types(q.dtype, torch.float32)
         k = k.repeat_interleave(self.n_heads // self.n_kv_heads, dim=1)  # (B, H, T, C)
@@ -123,7 +127,7 @@ class Attention(nn.Module):
         visible = self._visible(positions, positions)
         if bias is not None:
             scores = scores + bias
-        return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)
+        return scores.masked_fill(~visible, -torch.inf)
 
     def new_cache(self) -> KeyValueCache:
         """An empty cache. Raises: Incompatible without a causal mask, as tokens to come matter."""
@@ -142,7 +146,11 @@ class Attention(nn.Module):
             "out.weight": ParameterRole(role="attention_output"),
         }
         if self.qkv.bias is not None:
-            roles["qkv.bias"] = ParameterRole(role="bias")
+            roles["qkv.bias"] = [
+                ParameterRole(role="bias", rows=(0, q)),
+                ParameterRole(role="key_bias", rows=(q, q + k)),
+                ParameterRole(role="bias", rows=(q + k, q + k + v)),
+            ]
         if self.out.bias is not None:
             roles["out.bias"] = ParameterRole(role="bias")
         return roles

@@ -2,7 +2,44 @@
 
 from __future__ import annotations
 
-from registry import ComponentSpec, Kind, hookimpl
+from collections.abc import Mapping
+
+from registry import ComponentSpec, Example, Kind, hookimpl
+
+SEES_ALL = "kept for experiments: without a causal mask a token sees later ones"
+
+EXAMPLES: Mapping[tuple[Kind, str], tuple[Example, ...]] = {
+    (Kind.NORM, "layernorm"): (Example(), Example(options={"weight": False, "bias": False})),
+    (Kind.NORM, "rmsnorm"): (Example(), Example(options={"bias": True})),
+    (Kind.ATTENTION, "mha"): (
+        Example(),
+        Example(options={"qk_norm": "per_head"}),
+        Example(options={"qk_norm": "full_width", "window": 3}),
+        Example(options={"scale": "none"}),
+        Example(
+            options={"causal": False},
+            expected_failures={"causality": SEES_ALL, "prefix": SEES_ALL, "weights": SEES_ALL},
+        ),
+    ),
+    (Kind.ATTENTION, "gqa"): (
+        Example(options={"n_kv_heads": 2}),
+        Example(options={"n_kv_heads": 2, "qk_norm": "full_width", "window": 3}),
+    ),
+    (Kind.ATTENTION, "mqa"): (Example(), Example(options={"window": 3})),
+    (Kind.POSITION, "sinusoidal"): (Example(), Example(options={"amplitude": 0.1})),
+    (Kind.POSITION, "rope"): (Example(), Example(options={"fraction": 0.5, "style": "pairs"})),
+    (Kind.RESIDUAL, "scaled"): (Example(), Example(options={"per_channel": True})),
+    (Kind.RESIDUAL, "none"): (
+        Example(
+            expected_failures={
+                "uses_both": "dropping the stream is what it is for, as the reference"
+            }
+        ),
+    ),
+    (Kind.PLACEMENT, "parallel"): (Example(), Example(options={"norms": 2})),
+    (Kind.INITIALIZER, "xavier"): (Example(), Example(options={"distribution": "uniform"})),
+}
+"""The options with which a component is tried; one not named here is tried with its defaults."""
 
 
 @hookimpl
@@ -152,6 +189,7 @@ def _specs(kind: Kind, file: str, *entries: tuple[str, str, str, str]) -> list[C
             target=f"components.{file}:{cls}",
             summary=summary,
             source=source,
+            examples=EXAMPLES.get((kind, name), ()),
         )
         for name, cls, summary, source in entries
     ]

@@ -11,8 +11,9 @@ from pathlib import Path
 import ablations
 from reports.effects import comparisons
 from reports.plots.effects import effects_table, plot_effects
-from reports.plots.profiles import plot_profile, profile_table
+from reports.plots.profiles import plot_profile
 from reports.plots.style import LIGHT
+from reports.plots.summary import profile_table
 from reports.ranking import rank_factors
 
 DOCS = Path(__file__).parent

@@ -29,20 +29,24 @@ from registry.errors import (
     AmbiguousName,
     Incompatible,
     InvalidOptions,
+    InvalidSelection,
     InvalidSpec,
+    MissingExtra,
+    PluginError,
     RegistryError,
     UnknownName,
 )
+from registry.events import RunInfo, TrialInfo
+from registry.examples import Example
 from registry.hookspecs import API_VERSION, hookimpl
+from registry.metrics import Metric, Profile
+from registry.records import LeftOut, PluginRecord
 from registry.spec import (
     Choice,
     ComponentSpec,
     ExecutorSpec,
     Kind,
     MeasureSpec,
-    Metric,
-    PluginRecord,
-    Profile,
     Provenance,
 )
 
@@ -59,6 +63,7 @@ __all__ = [
     "Choice",
     "ComponentSpec",
     "Dims",
+    "Example",
     "Execution",
     "Executor",
     "ExecutorSpec",
@@ -66,21 +71,27 @@ __all__ = [
     "Incompatible",
     "Initializer",
     "InvalidOptions",
+    "InvalidSelection",
     "InvalidSpec",
     "Kind",
+    "LeftOut",
     "Maker",
     "Measure",
     "MeasureSpec",
     "Metric",
+    "MissingExtra",
     "Outcome",
     "ParameterInfo",
     "ParameterRole",
     "Placement",
+    "PluginError",
     "PluginRecord",
     "Position",
     "Profile",
     "Provenance",
     "RegistryError",
+    "RunInfo",
+    "TrialInfo",
     "UnknownName",
     "discover",
     "hookimpl",

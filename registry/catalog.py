@@ -9,6 +9,7 @@ from packaging.utils import canonicalize_name
 
 from registry.errors import AmbiguousName, UnknownName, nearest
 from registry.options import Signature, check_options, signature_of
+from registry.records import LeftOut, PluginRecord
 from registry.spec import (
     Choice,
     ComponentSpec,
@@ -16,19 +17,22 @@ from registry.spec import (
     Kind,
     MeasureSpec,
     Option,
-    PluginRecord,
     Spec,
     load_target,
 )
+
+SHOWN = 3
+"""How many plugins that were left out an error names; `ablations plugins` lists all."""
 
 S = TypeVar("S", ComponentSpec, MeasureSpec, ExecutorSpec)
 
 
 class Catalog:
-    """Everything that the plugins registered, and the plugins that could not."""
+    """Everything that the plugins registered, the plugins that could not, and those left out."""
 
-    def __init__(self, plugins: Iterable[PluginRecord]) -> None:
+    def __init__(self, plugins: Iterable[PluginRecord], left_out: Iterable[LeftOut] = ()) -> None:
         self.plugins = tuple(sorted(plugins, key=lambda record: (record.name, record.version)))
+        self.left_out = tuple(sorted(left_out, key=lambda plugin: (plugin.name, plugin.version)))
         specs = [spec for record in self.plugins for spec in record.specs]
         self._specs = sorted(specs, key=lambda spec: (spec.name, spec.provenance.distribution))
 
@@ -65,7 +69,7 @@ class Catalog:
 
         Raises: InvalidSpec when the target does not load or its constructor breaks the contract.
         """
-        target: type = load_target(spec.reference)
+        target: type = load_target(spec.reference, spec.provenance.home)
         return signature_of(target, takes_dims=isinstance(spec, ComponentSpec))
 
     def options(self, spec: Spec) -> tuple[Option, ...]:
@@ -83,7 +87,13 @@ class Catalog:
         values = check_options(f"{spec.slot} {spec.name!r}", self.signature(spec), options)
         alike = [other for other in self._specs if _key(other) == _key(spec)]
         name = _qualified(spec) if len(alike) > 1 else spec.name
-        return Choice(name=name, target=spec.reference, options=values, given=frozenset(options))
+        return Choice(
+            name=name,
+            target=spec.reference,
+            options=values,
+            given=frozenset(options),
+            home=spec.provenance.home,
+        )
 
     def _of(self, slot: str, cls: type[S]) -> list[S]:
         return [spec for spec in self._specs if isinstance(spec, cls) and spec.slot == slot]
@@ -103,12 +113,26 @@ class Catalog:
                 f"{slot} {name!r} is registered by several plugins; "
                 f"write {' or '.join(map(_qualified, candidates))}"
             )
-        message = f"unknown {slot} {name!r}; {nearest(plain, [spec.name for spec in specs])}"
+        raise UnknownName(f"unknown {slot} {name!r}{self._why_unknown(specs, distribution, plain)}")
+
+    def _why_unknown(self, specs: Iterable[Spec], distribution: str, name: str) -> str:
+        """What may have kept a name out, its own plugin first, and the nearest names."""
         failed = [record for record in self.plugins if record.state == "failed"]
+        theirs = [record for record in failed if _is_of(record.name, distribution)]
+        owners = {canonicalize_name(spec.provenance.distribution) for spec in self._specs}
+        if theirs and canonicalize_name(distribution) not in owners:
+            return f": its plugin failed to load: {_reasons(theirs)}"
+        for plugin in self.left_out:
+            if _is_of(plugin.name, distribution):
+                return f": its plugin {plugin.name} is left out by {plugin.by}"
+        words = f"; {nearest(name, [spec.name for spec in specs])}"
         if failed:
-            reasons = "; ".join(f"{record.name}: {record.message}" for record in failed)
-            message += f"; plugins that failed to load: {reasons}"
-        raise UnknownName(message)
+            words += f"; plugins that failed to load: {_reasons(failed)}"
+        for by in sorted({plugin.by for plugin in self.left_out}):
+            names = [plugin.name for plugin in self.left_out if plugin.by == by]
+            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+            words += f"; plugins left out by {by}: {', '.join(names[:SHOWN])}{more}"
+        return words
 
 
 def _key(spec: Spec) -> tuple[str, str]:
@@ -117,6 +141,15 @@ def _key(spec: Spec) -> tuple[str, str]:
 
 def _qualified(spec: Spec) -> str:
     return f"{spec.provenance.distribution}/{spec.name}"
+
+
+def _reasons(failed: Iterable[PluginRecord]) -> str:
+    return "; ".join(f"{record.name}: {record.message}" for record in failed)
+
+
+def _is_of(plugin: str, distribution: str) -> bool:
+    """Whether a plugin, `distribution:entry_point`, is one of that distribution."""
+    return bool(distribution) and _same_distribution(plugin.partition(":")[0], distribution)
 
 
 def _same_distribution(one: str, other: str) -> bool:

@@ -77,12 +77,14 @@ class ParameterRole:
     Common roles: `q`, `k`, `v`, `attention_output`, `gate`, `up`, `down`, `token_embedding`,
     `position_embedding`, `head`, `norm`, `bias`. `initialized` says whether the initializer fills
     it; by default it fills parameters of two or more dimensions, and others keep the value that
-    their constructor gave.
+    their constructor gave. `gradient=False` says that it may receive no gradient, as the bias of
+    keys that are neither rotated nor normed: conformance then asks for none.
     """
 
     role: str
     rows: tuple[int, int] | None = None
     initialized: bool | None = None
+    gradient: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +162,8 @@ class Attention(Protocol):
 
     A mixer with `position_hooks = True` takes `position`, whose `rotate` and `bias` it applies;
     without, only positions added to the embedding are supported. One that has `new_cache` takes
-    `cache`. `attention_dropout = True` says that `dims.attention_dropout` is honoured.
+    `cache`. `attention_dropout = True` says that `dims.attention_dropout` is honoured. `weights`
+    and `scores`, both (B, H, T, T), are for those that compare queries with keys.
     """
 
     position_hooks: bool
@@ -174,6 +177,10 @@ class Attention(Protocol):
 
     def weights(self, x: Tensor, *, position: Position | None = None) -> Tensor:
         """x (B, T, D) → attention probabilities (B, H, T, T)."""
+        ...
+
+    def scores(self, x: Tensor, *, position: Position | None = None) -> Tensor:
+        """x (B, T, D) → scaled scores before the softmax, −inf where a query may not look."""
         ...
 
     def new_cache(self) -> Cache:
@@ -235,12 +242,14 @@ class Measure(Protocol):
     """What is done to a trial; built with its options alone.
 
     The context offers `skeleton()` (the decoder, shapes only), `decoder()` (with its initial
-    weights), `observe(...)` (one shared forward and backward pass), `seed`, `architecture` and
-    `generator(name)` (a random stream of this trial's seed).
+    weights), `observe(...)` (one shared forward and backward pass), `seed` (of all that is drawn
+    for this trial), `architecture` and `generator(name)` (a random stream of that seed).
 
     It may also offer `convention()` (a sentence on what its figures rest on),
-    `unsupported(architecture)` (why a cell cannot be measured so, asked before anything runs) and
-    `flops(decoder)` (what one trial computes, for a plan; called with shapes alone).
+    `unsupported(architecture)` (why a cell cannot be measured so, asked before anything runs),
+    `flops(decoder)` (what one trial computes, for a plan; called with shapes alone) and
+    `files() -> Sequence[str | Path]` (files whose content its figures depend on: an edited one is
+    measured anew; one that cannot be read is for `unsupported` to refuse).
     """
 
     def measure(self, context: Any) -> Any:

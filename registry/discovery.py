@@ -1,37 +1,28 @@
-"""Entry points, one by one: what a broken plugin breaks is its own record, nothing else."""
+"""Plugins, one by one: what a broken one breaks is its own record, nothing else."""
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
-from collections.abc import Iterable, Mapping
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Protocol
 
-import pluggy
 from packaging.utils import canonicalize_name
 
-from registry import hookspecs
+from registry import local_plugins
 from registry.catalog import Catalog
-from registry.errors import InvalidSpec, describe, nearest
-from registry.hookspecs import API_VERSION, ENTRY_POINT_GROUP
-from registry.spec import (
-    ComponentSpec,
-    ExecutorSpec,
-    MeasureSpec,
-    PluginRecord,
-    Provenance,
-    Spec,
-)
-
-BUILTIN = "ablations"
-"""The distribution whose names no other may take."""
-
-HOOKS: Mapping[str, type[Spec]] = {
-    "register_components": ComponentSpec,
-    "register_measures": MeasureSpec,
-    "register_executors": ExecutorSpec,
-}
-"""What an implementation of each hook returns a list of."""
+from registry.clashes import BUILTIN, failed, refuse_clashes
+from registry.errors import InvalidSpec, PluginError, describe
+from registry.hookspecs import ENTRY_POINT_GROUP
+from registry.local_plugins import LocalPlugin
+from registry.plugin_hooks import collect
+from registry.records import LeftOut, PluginRecord
+from registry.selection import Selection
+from registry.spec import Provenance
 
 
 class EntryPoint(Protocol):
@@ -52,24 +43,99 @@ class EntryPoint(Protocol):
         ...
 
 
-def discover(entry_points: Iterable[EntryPoint] | None = None) -> Catalog:
+def discover(
+    entry_points: Iterable[EntryPoint] | None = None,
+    *,
+    plugins: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+) -> Catalog:
     """Load every installed plugin of the entry point group `ablations`, sorted, into a catalog.
 
     A plugin that fails to import, was made for another `API_VERSION`, implements an unknown hook,
     raises in a hook, returns something else than its specs, registers nothing, or takes a name
     that is not free is recorded with the reason and contributes nothing.
+
+    `ABLATIONS_PLUGINS=name,name` of the environment lets these alone load beside the built-ins,
+    `ABLATIONS_NO_PLUGINS=1` none; the others are not imported. `plugins` are loaded in any case:
+    modules, .py files or packages' folders that need not be installed, see `with_plugins`.
+
+    Raises: InvalidSelection, PluginError.
     """
     if entry_points is None:
         entry_points = importlib.metadata.entry_points(group=ENTRY_POINT_GROUP)
-    loaded: list[tuple[Any, str]] = []
-    records = [
-        _record(point, provenance, loaded)
-        for provenance, point in sorted(
-            ((_provenance(point), point) for point in entry_points),
-            key=lambda pair: (pair[0].distribution, pair[0].entry_point),
-        )
-    ]
-    return Catalog(_refuse_taken_names(_refuse_clashes_within(records)))
+    selection = Selection.of(os.environ if environment is None else environment)
+    found = sorted(
+        ((_provenance(point), point) for point in entry_points),
+        key=lambda pair: (pair[0].distribution, pair[0].entry_point),
+    )
+    selection.check(provenance for provenance, _ in found)
+    records: list[PluginRecord] = []
+    left_out: list[LeftOut] = []
+    for provenance, point in found:
+        name = f"{provenance.distribution}:{point.name}"
+        if selection.loads(provenance):
+            records.append(_installed(name, provenance, point.load, records))
+        else:
+            left_out.append(LeftOut(name=name, version=provenance.version, by=selection.by))
+    catalog = Catalog(refuse_clashes(records), left_out)
+    return with_plugins(catalog, plugins) if plugins else catalog
+
+
+def with_plugins(catalog: Catalog, asked: Sequence[str], base: Path | None = None) -> Catalog:
+    """A catalog with more plugins: each a module's name or a path, relative to `base`.
+
+    They register by the same hooks as installed ones, under the name of their module and, as
+    their version, its `__version__`. One that is there already counts once.
+
+    Raises: PluginError with the reason for each that cannot be used.
+    """
+    asked = list(dict.fromkeys(asked))
+    records = list(catalog.plugins)
+    before = frozenset(sys.modules)
+    located: list[LocalPlugin] = []
+    findings: dict[str, str] = {}
+    places: dict[str, int] = {}
+    for name in asked:
+        try:
+            located.append(local_plugins.locate(name, base or Path.cwd()))
+            places[name] = _add(records, located[-1])
+        except InvalidSpec as error:
+            findings[name] = str(error)
+    records = refuse_clashes(records)
+    for name, place in places.items():
+        if records[place].state == "failed":
+            findings[name] = records[place].message
+    if findings:
+        for local in located:
+            local_plugins.forget(local, kept=before)  # so that an edit is read anew
+        raise PluginError((name, findings[name]) for name in asked if name in findings)
+    return Catalog(records, catalog.left_out)
+
+
+def _add(records: list[PluginRecord], local: LocalPlugin) -> int:
+    """Load a plugin beside those that are there; returns its place. Raises: InvalidSpec."""
+    if canonicalize_name(local.module) == BUILTIN:
+        raise InvalidSpec(f"{local.module!r} is this tool's own name: give it another one")
+    local_plugins.make_ready(local)
+    try:
+        module = importlib.import_module(local.module)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise InvalidSpec(f"import failed: {describe(error)}") from error
+    for place, known in enumerate(records):
+        if known.plugin is module:
+            records[place] = replace(known, asked=True, path=known.path or local.path)
+            return place
+    version = getattr(module, "__version__", "")
+    provenance = Provenance(
+        distribution=local.module,
+        version=version if isinstance(version, str) and version.isprintable() else "",
+        home=local.home,
+    )
+    record = _registered(local.module, provenance, module)
+    records.append(replace(record, asked=True, path=local.path))
+    return len(records) - 1
 
 
 def _provenance(point: EntryPoint) -> Provenance:
@@ -81,126 +147,31 @@ def _provenance(point: EntryPoint) -> Provenance:
     return Provenance(distribution=name, version=version, entry_point=point.name)
 
 
-def _record(
-    point: EntryPoint, provenance: Provenance, loaded: list[tuple[Any, str]]
+def _installed(
+    name: str, provenance: Provenance, load: Callable[[], Any], loaded: Iterable[PluginRecord]
 ) -> PluginRecord:
-    name = f"{provenance.distribution}:{point.name}"
+    """What becomes of an entry point, those before it having been loaded."""
     record = PluginRecord(name=name, version=provenance.version, state="loaded")
     try:
-        plugin = point.load()
+        plugin = load()
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a plugin may even call sys.exit while it is imported
-        return _failed(record, f"import failed: {describe(error)}")
-    for other, its_name in loaded:
-        if other is plugin:
-            return _failed(record, f"is the same plugin as {its_name}")
-    loaded.append((plugin, name))
+        return failed(record, f"import failed: {describe(error)}")
+    for other in loaded:
+        if other.plugin is plugin:
+            return failed(record, f"is the same plugin as {other.name}")
+    return _registered(name, provenance, plugin)
+
+
+def _registered(name: str, provenance: Provenance, plugin: Any) -> PluginRecord:
+    """What a plugin registers, or why it cannot be used."""
+    record = PluginRecord(name=name, version=provenance.version, state="loaded", plugin=plugin)
     try:
-        specs = _collect(plugin)
-        return replace(record, specs=tuple(replace(spec, provenance=provenance) for spec in specs))
+        specs, follows = collect(plugin)
+        specs = tuple(replace(spec, provenance=provenance) for spec in specs)
+        return replace(record, specs=specs, follows=follows)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return _failed(record, describe(error))
-
-
-def _collect(plugin: Any) -> list[Spec]:
-    """Call the plugin's hook implementations; a manager of its own keeps all others out."""
-    version = getattr(plugin, "ablations_api", API_VERSION)
-    if version != API_VERSION:
-        raise InvalidSpec(
-            f"is made for version {version!r} of the plugin interface, not {API_VERSION}: "
-            "install a version of it, or of ablations, that fits the other"
-        )
-    manager = pluggy.PluginManager("ablations")
-    manager.add_hookspecs(hookspecs)
-    manager.register(plugin)
-    callers = manager.get_hookcallers(plugin) or []
-    for caller in callers:
-        optional = all(implementation.optionalhook for implementation in caller.get_hookimpls())
-        if not caller.has_spec() and not optional:
-            raise InvalidSpec(f"unknown hook {caller.name!r}; {nearest(caller.name, HOOKS)}")
-    if not any(caller.has_spec() for caller in callers):
-        raise InvalidSpec(f"implements no hook (with @hookimpl); hooks: {', '.join(HOOKS)}")
-    found = [
-        spec
-        for hook, expected in HOOKS.items()
-        for implementation in getattr(manager.hook, hook).get_hookimpls()
-        for spec in _returned(hook, implementation.function, expected)
-    ]
-    if not found:
-        raise InvalidSpec("registers nothing")
-    keys = [(spec.slot, spec.name) for spec in found]
-    twice = sorted({f"{slot} {name!r}" for slot, name in keys if keys.count((slot, name)) > 1})
-    if twice:
-        raise InvalidSpec(f"registers {', '.join(twice)} twice")
-    return found
-
-
-def _returned(hook: str, function: Any, expected: type[Spec]) -> list[Spec]:
-    try:
-        returned = function()
-        listed = not isinstance(returned, (str, bytes, Mapping)) and isinstance(returned, Iterable)
-        specs = list(returned) if listed else []
-    except KeyboardInterrupt:
-        raise
-    except InvalidSpec as error:
-        raise InvalidSpec(f"hook {hook!r}: {error}") from error
-    except BaseException as error:
-        raise InvalidSpec(f"hook {hook!r} raised {describe(error)}") from error
-    if not listed:
-        raise InvalidSpec(
-            f"hook {hook!r} must return a list of {expected.__name__}, not {returned!r:.80}"
-        )
-    for spec in specs:
-        if not isinstance(spec, expected):
-            raise InvalidSpec(
-                f"hook {hook!r} must return a list of {expected.__name__}; "
-                f"{spec!r:.80} is among what it returns"
-            )
-    return specs
-
-
-def _failed(record: PluginRecord, message: str) -> PluginRecord:
-    return replace(record, state="failed", message=message, specs=())
-
-
-def _refuse_clashes_within(records: list[PluginRecord]) -> list[PluginRecord]:
-    """Fail the plugins of one distribution that share a name: nothing could tell them apart."""
-    owners: dict[tuple[str, str, str], list[str]] = {}
-    for record in records:
-        for spec in record.specs:
-            owners.setdefault(_full_name(spec), []).append(record.name)
-    kept = []
-    for record in records:
-        clashes = [
-            f"{spec.slot} {spec.name!r} is registered by {' and by '.join(names)}"
-            for spec in record.specs
-            if len(names := owners[_full_name(spec)]) > 1
-        ]
-        kept.append(_failed(record, "; ".join(clashes)) if clashes else record)
-    return kept
-
-
-def _refuse_taken_names(records: list[PluginRecord]) -> list[PluginRecord]:
-    """A stranger's entry may not take a built-in's name: every default would become ambiguous."""
-    taken = {
-        (slot, name)
-        for record in records
-        for distribution, slot, name in map(_full_name, record.specs)
-        if distribution == BUILTIN
-    }
-    kept = []
-    for record in records:
-        clashes = [
-            f"{slot} {name!r} is built in: choose another name"
-            for distribution, slot, name in map(_full_name, record.specs)
-            if distribution != BUILTIN and (slot, name) in taken
-        ]
-        kept.append(_failed(record, "; ".join(clashes)) if clashes else record)
-    return kept
-
-
-def _full_name(spec: Spec) -> tuple[str, str, str]:
-    return canonicalize_name(spec.provenance.distribution), spec.slot, spec.name
+        return failed(record, describe(error))

@@ -23,6 +23,24 @@ class AmbiguousName(RegistryError, LookupError):
     """Several plugins registered that name; `distribution/name` tells them apart."""
 
 
+class InvalidSelection(RegistryError, ValueError):
+    """A choice of installed plugins that means nothing; one line for each fault."""
+
+
+class PluginError(RegistryError, ValueError):
+    """Plugins that were asked for and cannot be used, one line each.
+
+    `findings` holds one (name or path as asked for, reason) pair for each.
+    """
+
+    def __init__(self, findings: Iterable[tuple[str, str]]) -> None:
+        self.findings = tuple(findings)
+        super().__init__("\n".join(f"plugin {asked!r}: {why}" for asked, why in self.findings))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.findings,)
+
+
 class InvalidOptions(RegistryError, ValueError):
     """Options that a component does not have, or values that it does not take.
 
@@ -41,6 +59,10 @@ class InvalidOptions(RegistryError, ValueError):
 
 class Incompatible(RegistryError, ValueError):
     """A component cannot serve these dimensions or these neighbours: the cell is skipped."""
+
+
+class MissingExtra(RuntimeError):
+    """What was asked for needs a library that is not installed: nothing is run."""
 
 
 LONGEST = 500

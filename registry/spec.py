@@ -17,6 +17,9 @@ from registry.checks import (
     tuple_of,
 )
 from registry.errors import InvalidSpec, describe
+from registry.examples import Example
+from registry.importing import check_from, make_importable
+from registry.metrics import Metric, Profile, check_scales
 
 
 class Kind(enum.StrEnum):
@@ -34,11 +37,16 @@ class Kind(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """Where an entry comes from: the distribution and version that registered it."""
+    """Where an entry comes from: the distribution and version that registered it.
+
+    A plugin that is not installed stands under the name of its module; `home` is the folder in
+    which Python finds it.
+    """
 
     distribution: str
     version: str
     entry_point: str = ""
+    home: str = ""
 
     def __str__(self) -> str:
         return f"{self.distribution} {self.version}".strip()
@@ -83,6 +91,8 @@ class ComponentSpec(_Entry):
 
     `target` is `"package.module:Class"`, imported when it is first used, or the class itself.
     `summary` is one sentence, `source` the paper (`arXiv:1607.06450`) or another origin.
+    `examples` are the options with which conformance tries it; without any it is tried once, with
+    its defaults and with values found from their annotations for required options.
 
     Raises: InvalidSpec for an unknown kind, a name that is not lower_snake or a word of grids, and
     a target that no worker could import.
@@ -90,67 +100,21 @@ class ComponentSpec(_Entry):
 
     kind: Kind | str
     source: str = ""
+    examples: tuple[Example, ...] = field(default=(), hash=False)
 
     def __post_init__(self) -> None:
         check_word(self.kind, tuple(Kind), f"kind of {self.name!r}")
         object.__setattr__(self, "kind", Kind(self.kind))
         super().__post_init__()
-        check_text(f"{self.slot} {self.name!r}", source=self.source)
+        of = f"{self.slot} {self.name!r}"
+        check_text(of, source=self.source)
+        examples = tuple_of(Example, self.examples, f"examples of {of}")
+        object.__setattr__(self, "examples", examples)
 
     @property
     def slot(self) -> str:
         """The kind."""
         return str(self.kind)
-
-
-Better = Literal["higher", "lower", "neither"]
-Scale = Literal["linear", "log"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Metric:
-    """One number that a measure yields for a trial; reported as `measure.name`.
-
-    `scale="log"` compares by ratios, `"linear"` by differences; `primary` metrics are the ones a
-    conclusion may rest on (their main effects are Holm-adjusted together).
-    """
-
-    name: str
-    unit: str
-    summary: str
-    better: Better = "neither"
-    scale: Scale = "linear"
-    primary: bool = False
-    convention: str = ""
-
-    def __post_init__(self) -> None:
-        check_name(self.name, "metric")
-        of = f"metric {self.name!r}"
-        check_text(of, unit=self.unit, summary=self.summary, convention=self.convention)
-        check_word(self.better, get_args(Better), f"better end of {of}")
-        check_word(self.scale, get_args(Scale), f"scale of {of}")
-
-
-Axis = Literal["depth", "step", "context"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Profile:
-    """A row of numbers along depth, training steps or context; reported as `measure.name`."""
-
-    name: str
-    unit: str
-    summary: str
-    axis: Axis
-    scale: Scale = "linear"
-    convention: str = ""
-
-    def __post_init__(self) -> None:
-        check_name(self.name, "profile")
-        of = f"profile {self.name!r}"
-        check_text(of, unit=self.unit, summary=self.summary, convention=self.convention)
-        check_word(self.axis, get_args(Axis), f"axis of {of}")
-        check_word(self.scale, get_args(Scale), f"scale of {of}")
 
 
 Mode = Literal["static", "observing", "running"]
@@ -162,29 +126,34 @@ class MeasureSpec(_Entry):
 
     `mode` says what it needs: *static* (shapes alone), *observing* (one forward and backward pass,
     shared with the other observing measures), *running* (a loop of its own).
-    `cost` says in a few words what one trial costs.
+    `cost` says in a few words what one trial costs, `needs` what it needs of components beyond
+    what every one of their kind does.
 
-    Raises: InvalidSpec as `ComponentSpec` does, and for a metric or profile declared twice.
+    Raises: InvalidSpec as `ComponentSpec` does, for a metric or a profile declared twice (one of
+    either may share a name), and for one that scales with what is no metric of this measure.
     """
 
     mode: Mode
     metrics: tuple[Metric, ...]
     profiles: tuple[Profile, ...] = ()
     cost: str = ""
+    needs: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         of = f"measure {self.name!r}"
-        check_text(of, cost=self.cost)
+        check_text(of, cost=self.cost, needs=self.needs)
         check_word(self.mode, get_args(Mode), f"mode of {of}")
         metrics = tuple_of(Metric, self.metrics, f"metrics of {of}")
         profiles = tuple_of(Profile, self.profiles, f"profiles of {of}")
         object.__setattr__(self, "metrics", metrics)
         object.__setattr__(self, "profiles", profiles)
-        names = [metric.name for metric in metrics] + [profile.name for profile in profiles]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise InvalidSpec(f"{of} declares {', '.join(map(repr, twice))} twice")
+        for form, entries in (("metric", metrics), ("profile", profiles)):
+            names = [entry.name for entry in entries]
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise InvalidSpec(f"{of} declares {form} {', '.join(map(repr, twice))} twice")
+        check_scales(metrics, profiles, of)
 
     @property
     def slot(self) -> str:
@@ -233,10 +202,12 @@ class Choice:
     options: Mapping[str, Any] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
     """The options that a person wrote; the others are defaults."""
+    home: str = ""
+    """The folder in which the target's module lies, where it is not installed."""
 
     def load(self) -> Any:
         """The class behind the target."""
-        return load_target(self.target)
+        return load_target(self.target, self.home)
 
     @property
     def label(self) -> str:
@@ -258,12 +229,17 @@ def plain(value: object) -> str:
     return str(value)
 
 
-def load_target(target: str) -> type[Any]:
-    """Import `module:Class`.
+def load_target(target: str, home: str = "") -> type[Any]:
+    """Import `module:Class`, from the folder `home` where it is not installed.
+
+    So a worker finds it whatever its own folder is, and never another module of its name.
 
     Raises: InvalidSpec when the module does not import, or has no class of that name.
     """
     module_name, _, qualname = target.partition(":")
+    if home:
+        make_importable(home)
+        check_from(home, module_name.partition(".")[0])
     try:
         found: Any = importlib.import_module(module_name)
         for part in qualname.split("."):
@@ -275,14 +251,3 @@ def load_target(target: str) -> type[Any]:
     if not isinstance(found, type):
         raise InvalidSpec(f"{target} is not a class but of type {type(found).__name__}")
     return found
-
-
-@dataclass(frozen=True, kw_only=True)
-class PluginRecord:
-    """One entry point and what came of it."""
-
-    name: str
-    version: str
-    state: Literal["loaded", "failed"]
-    message: str = ""
-    specs: tuple[Spec, ...] = ()

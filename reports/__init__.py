@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reports.effects import paired_effects
-    from reports.findings import Finding, state_findings
+    from reports.finding import Finding
+    from reports.findings import state_findings
     from reports.frames import Frames
     from reports.page import write
     from reports.tables import write_tables
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Finding": "reports.findings",
+    "Finding": "reports.finding",
     "Frames": "reports.frames",
     "paired_effects": "reports.effects",
     "share_of_variance": "reports.variance",

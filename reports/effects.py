@@ -1,19 +1,23 @@
 """Paired effects: what each level changes, all else equal, and how sure that is.
 
-Shapes: P pairs of cells, S seeds.
+Shapes: P pairs of cells, M metrics.
 """
 
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from reports.adjustment import Family, estimated_rows, exact_rows, with_intervals
+from reports.estimates import Block, Columns, Floats, estimates
 from reports.frames import Frames
-from reports.intervals import false_coverage_levels, half_widths, holm_levels, p_values
-from reports.pairs import Pairs, baseline_level, ordered_levels, pairs
-from reports.panel import REASONS, Panel, panel
-from reports.variation import ROUNDING, Mask, pair_means, variation_test
+from reports.intervals import ALPHA, false_coverage_levels, holm_levels
+from reports.pairs import Contrast, factor_names, level_codes, levels_by_factor, pairs
+from reports.panel import Panel, panel
+from reports.placebo import PLACEBO
+from reports.variation import Codes, telling_factor, variation_test
+from reports.wins import win_rates
+from reports.within import effects_within, shown_ranges
 
 EFFECT_COLUMNS = (
     "factor",
@@ -31,10 +35,8 @@ EFFECT_COLUMNS = (
     "n_dropped",
 )
 
-_DROPPED = {reason: f"n_{reason.replace(' ', '_')}" for reason in REASONS[1:]}
 
-
-def paired_effects(frames: Frames) -> pd.DataFrame:
+def paired_effects(frames: Frames, data: Panel | None = None) -> pd.DataFrame:
     """The main effect of every level against its factor's baseline, on every metric.
 
     Pairs are cells that differ in that factor alone, taken per seed. ``estimate``, ``low`` and
@@ -47,171 +49,159 @@ def paired_effects(frames: Frames) -> pd.DataFrame:
 
     ``same_sign`` is the share of pairs whose mean has the estimate's sign; ``n_dropped`` counts the
     observations (a pair in a seed) which the grid asked for and which are not used: failed,
-    diverged, skipped, not run, marked as a cancelled probe, without a logarithm, or in a pair that
-    is not complete over the seeds used.
+    diverged, skipped, not run, not applicable, marked as a cancelled probe, without a logarithm, or
+    in a pair that is not complete over the seeds used.
+
+    Args:
+        frames: The run.
+        data: `reports.panel.panel` of it, if already computed.
     """
-    return comparisons(frames)[list(EFFECT_COLUMNS)]
+    return comparisons(frames, data)[list(EFFECT_COLUMNS)]
 
 
-def comparisons(frames: Frames) -> pd.DataFrame:
+def comparisons(frames: Frames, data: Panel | None = None) -> pd.DataFrame:
     """`paired_effects` with what a report tells beside them.
 
-    Further columns: ``primary``, ``exact``, ``reference_mean`` (over the pairs used; geometric on a
-    log scale), ``unchanged`` (every pair is equal in every seed), and a count of dropped
-    observations for each reason: ``n_diverged``, ``n_failed``, ``n_marked``, ``n_skipped``,
-    ``n_not_run``, ``n_no_value``.
+    Further columns: ``better``, ``primary``, ``exact``, ``reference_mean`` (over the pairs used;
+    geometric on a log scale), ``unchanged`` (every pair is equal in every seed), and a count of
+    dropped observations for each reason: ``n_diverged``, ``n_failed``, ``n_marked``,
+    ``n_skipped``, ``n_not_run``, ``n_not_applicable``, ``n_no_value``.
+
+    ``win_rate`` is the share of the ``n_ranked`` observations of which both members are usable or
+    diverged in which the level is better than its reference (`reports.wins`): what diverged is
+    last, a tie counts half. NaN for a metric of which neither direction is better.
 
     ``pair_low`` and ``pair_high`` are the smallest and the largest mean of a pair over seeds, as an
-    estimate is written. ``varies`` says that the effect differs between pairs beyond noise, so that
-    it depends on the other factors (`reports.variation`), and ``varies_with`` which of them tells
-    the pairs apart best, or nothing; the tests of all rows are adjusted as the main effects are, in
-    families of their own. Where no seed changes the metric any difference
-    counts. NA with a single pair or seed.
+    estimate is written: noise is in them. ``varies`` says that the effect differs between pairs
+    beyond noise, so that it depends on the other factors (`reports.variation`), and ``varies_with``
+    which of them tells the pairs apart best, or nothing; the tests of all rows are adjusted as the main effects are, in
+    families of their own. Where no seed changes the metric any difference counts, and a factor is
+    named if it tells all of it. NA with a single pair or seed.
+
+    ``told_level`` is the error rate of what is looked at inside an effect because it varies, and
+    ``shown_low`` and ``shown_high`` are the smallest and largest of what is shown there, no effect
+    among it (`reports.within`): at the levels of ``varies_with``, or in pairs where it is empty.
+    ``only_with`` names levels of other factors that all pairs used have, though others were asked
+    for.
     """
-    data = panel(frames)
-    rows = [
-        _compare(data, index, pair, _groups(frames, pair))
-        for pair in pairs(frames)
-        for index in range(len(data.info))
-    ]
-    table = pd.DataFrame.from_records(rows, columns=list(_ROW_TYPES)).astype(_ROW_TYPES)
-    return _with_intervals(table)
+    data = panel(frames) if data is None else data
+    return adjusted(pair_estimates(frames, data))
 
 
-# The types hold for a table without rows as well.
-_ROW_TYPES: dict[str, Any] = {
-    **dict.fromkeys(("factor", "level", "reference", "metric", "scale", "varies_with"), object),
-    **dict.fromkeys(("primary", "exact", "unchanged", "differs"), bool),
-    **dict.fromkeys(("mean", "error", "same_sign", "reference_mean"), np.float64),
-    **dict.fromkeys(("smallest", "largest", "variation"), np.float64),
-    **dict.fromkeys(("n_pairs", "n_seeds", "n_dropped", *_DROPPED.values()), np.int64),
-}
+def pair_estimates(frames: Frames, data: Panel) -> pd.DataFrame:
+    """What the pairs of every level come to on every metric, before intervals are given."""
+    further = partial(_further, data, _levels_of(frames), levels_by_factor(frames))
+    return estimates(data, pairs(frames), ("factor", "level", "reference"), further)
 
 
-Groups = dict[str, list[tuple[Mask, Mask]]]
-
-
-def _groups(frames: Frames, pair: Pairs) -> Groups:
-    """For each other factor the pairs (P,) at one of its levels, and those at its baseline."""
-    groups: Groups = {}
-    for factor in frames.factors["factor"].unique():
-        if factor != pair.factor:
-            of_pair = frames.cells[factor].to_numpy()[pair.first]
-            baseline = baseline_level(frames, factor)
-            groups[factor] = [
-                (of_pair == level, of_pair == baseline)
-                for level in ordered_levels(frames, factor)
-                if level != baseline
-            ]
-    return groups
-
-
-def _compare(data: Panel, index: int, pair: Pairs, groups: Groups) -> dict[str, Any]:
-    """One row: the paired differences of one metric, in logarithms on a log scale."""
-    values, reason = data.values[index], data.reason[index]
-    cause = np.maximum(reason[pair.first], reason[pair.second])  # (P, S)
-    whole, used = _complete_block(cause == 0)
-    block = np.ix_(whole, used)
-    reference = values[pair.first][block]  # (pairs used, seeds used)
-    difference = values[pair.second][block] - reference
-    info = data.info.iloc[index]
-    row: dict[str, Any] = {
-        "factor": pair.factor,
-        "level": pair.level,
-        "reference": pair.reference,
-        "metric": info["metric"],
-        "scale": info["scale"],
-        "primary": bool(info["primary"]),
-        "exact": bool(data.exact[index]),
-        "n_pairs": len(whole),
-        "n_seeds": len(used),
-        "n_dropped": cause.size - difference.size,
-        "unchanged": bool(difference.size) and not difference.any(),
-        "differs": False,
-        "varies_with": "",
-        **dict.fromkeys(("mean", "error", "same_sign", "reference_mean"), np.nan),
-        **dict.fromkeys(("smallest", "largest", "variation"), np.nan),
-    }
-    counts = np.bincount(cause.ravel(), minlength=len(REASONS))
-    row |= {_DROPPED[name]: int(counts[code]) for code, name in enumerate(REASONS) if code}
-    if difference.size:
-        by_seed = difference.mean(axis=0)
-        mean = by_seed.mean()
-        if abs(mean) <= ROUNDING * np.abs(difference).max():
-            mean = 0.0  # pairs that cancel leave no direction, though rounding would
-        row["mean"] = mean
-        by_pair, row["differs"] = pair_means(difference, reference)
-        row["smallest"], row["largest"] = by_pair.min(), by_pair.max()
-        row["variation"] = 1.0
-        if row["differs"]:
-            inside = {
-                factor: [(level[whole], baseline[whole]) for level, baseline in contrasts]
-                for factor, contrasts in groups.items()
-            }
-            variation = variation_test(difference, inside)
-            row["variation"], row["varies_with"] = variation.p_value, variation.factor
-        row["same_sign"] = (np.sign(by_pair) == np.sign(mean)).mean()
-        level_mean = reference.mean()
-        row["reference_mean"] = np.exp(level_mean) if info["scale"] == "log" else level_mean
-        if len(used) > 1:
-            row["error"] = by_seed.std(ddof=1) / np.sqrt(len(used))
-    return row
-
-
-def _complete_block(usable: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The pairs and the seeds to use, so that every pair used is complete over every seed used.
-
-    Seeds enter in order of how many pairs they have, as long as that adds to the degrees of freedom
-    over pairs: one bad pair costs that pair, one bad seed costs that seed.
-    """
-    count = usable.sum(axis=0)
-    order = np.argsort(-count, kind="stable")
-    complete = np.logical_and.accumulate(usable[:, order], axis=1)  # (P, S)
-    pairs_left = complete.sum(axis=0).tolist()
-    if not any(pairs_left):
-        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
-    best = max(range(len(order)), key=lambda k: (pairs_left[k] * k, pairs_left[k]))
-    return np.flatnonzero(complete[:, best]), np.sort(order[: best + 1])
-
-
-def _with_intervals(table: pd.DataFrame) -> pd.DataFrame:
-    mean = table["mean"].to_numpy(dtype=np.float64)
-    error = table["error"].to_numpy(dtype=np.float64)
-    degrees = table["n_seeds"].to_numpy(dtype=np.float64) - 1
-    exact = table["exact"].to_numpy(dtype=bool) & np.isfinite(mean)
+def adjusted(table: pd.DataFrame) -> pd.DataFrame:
+    """`comparisons` of a run from what its pairs come to: the families are those of these rows."""
     primary = table["primary"].to_numpy(dtype=bool)
-    estimated = np.isfinite(error) & ~exact
+    families: list[Family] = [(primary, holm_levels), (~primary, false_coverage_levels)]
+    varies, told = _varies(table, families)
+    low, high = shown_ranges(table, varies.fillna(False).to_numpy(dtype=bool), told)
+    result = with_intervals(table, families).assign(
+        varies=varies, told_level=told, shown_low=low, shown_high=high
+    )
+    worked = ("differs", "variation", "within")
+    rest = [column for column in result.columns if column not in (*EFFECT_COLUMNS, *worked)]
+    return result[[*EFFECT_COLUMNS, *rest]]
 
-    half = np.full(len(table), np.nan)
-    half[exact] = 0.0
-    noise = pd.array([pd.NA] * len(table), dtype="boolean")
-    noise[exact] = mean[exact] == 0
+
+def _levels_of(frames: Frames) -> dict[str, Codes]:
+    """Of each factor that an effect may depend on every cell's level, 0 for its baseline.
+
+    The placebo is none of them, as its levels differ by chance alone.
+    """
+    codes = level_codes(frames)
+    return {
+        factor: codes[:, column]
+        for column, factor in enumerate(factor_names(frames))
+        if factor != PLACEBO
+    }
+
+
+def _further(
+    data: Panel,
+    levels: dict[str, Codes],
+    names: dict[str, list[str]],
+    contrast: Contrast,
+    columns: Columns,
+    blocks: list[Block],
+) -> Columns:
+    """Columns (M,) of pairs alone: whether they differ, and how often the level wins."""
+    variation = np.where(columns["n_pairs"] > 0, 1.0, np.nan)
+    varies_with = np.full(len(data.info), "", dtype=object)
+    within = np.full(len(data.info), None, dtype=object)
+    only_with = np.full(len(data.info), "", dtype=object)
+    for block in blocks:
+        cells = contrast.cells[0, block.groups]
+        others = {
+            factor: level[cells]
+            for factor, level in levels.items()
+            if factor != contrast.names["factor"]
+        }
+        only_with[block.metrics] = _only_with(contrast, block, levels, names)
+        for i, metric in enumerate(block.metrics):
+            difference = block.difference[i]
+            if not columns["differs"][metric]:
+                continue
+            if data.exact[metric]:
+                size = max(np.abs(block.reference[i]).max(), np.abs(difference).max())
+                varies_with[metric] = telling_factor(difference.mean(axis=1), size, others)
+            else:
+                found = variation_test(difference, others)
+                variation[metric], varies_with[metric] = found.p_value, found.factor
+            factor = varies_with[metric]
+            within[metric] = (
+                effects_within(difference, others[factor], len(names[factor]))
+                if factor
+                else effects_within(difference)
+            )
+    win_rate, n_ranked = win_rates(data, contrast.cells)
+    return {
+        "variation": variation,
+        "varies_with": varies_with,
+        "within": within,
+        "only_with": only_with,
+        "win_rate": win_rate,
+        "n_ranked": n_ranked,
+    }
+
+
+def _only_with(
+    contrast: Contrast, block: Block, levels: dict[str, Codes], names: dict[str, list[str]]
+) -> str:
+    """Levels that all pairs of a block have, of factors of which others were asked for."""
+    if len(block.groups) == contrast.cells.shape[1]:
+        return ""
+    told: list[str] = []
+    for factor, level in levels.items():
+        asked = level[contrast.cells[0]]
+        used = asked[block.groups]
+        if factor != contrast.names["factor"] and np.ptp(used) == 0 and np.ptp(asked) > 0:
+            told.append(f"{factor} = {names[factor][used[0]]}")
+    return " and ".join(told)
+
+
+def _varies(
+    table: pd.DataFrame, families: list[Family]
+) -> "tuple[pd.api.extensions.ExtensionArray, Floats]":
+    """Whether pairs differ beyond noise: any difference of an exact metric, else by a test.
+
+    Beside it the level of what is looked at for that reason: of m tests R are told, and intervals
+    of a parameter that is told have alpha·R/m each, which keeps their false coverage below alpha
+    whatever chose them. Source: Benjamini and Yekutieli 2005, Journal of the American Statistical
+    Association 100, as `reports.intervals.false_coverage_levels`.
+    """
     varies = pd.array([pd.NA] * len(table), dtype="boolean")
+    told = np.full(len(table), ALPHA)
+    exact = exact_rows(table)
     varies[exact] = table["differs"].to_numpy(dtype=bool)[exact]
     variation = table["variation"].to_numpy(dtype=np.float64)
-    tested = estimated & (table["n_pairs"] > 1).to_numpy(dtype=bool)
-    for family, adjust in (
-        (estimated & primary, holm_levels),
-        (estimated & ~primary, false_coverage_levels),
-    ):
-        p = p_values(mean[family], error[family], degrees[family])
-        levels, rejected = adjust(p)
-        half[family] = half_widths(error[family], degrees[family], levels)
-        noise[family] = ~rejected
-        several = family & tested
-        _, varies[several] = adjust(variation[several])
-
-    log = (table["scale"] == "log").to_numpy(dtype=bool)
-    bounds = {
-        "estimate": mean,
-        "low": mean - half,
-        "high": mean + half,
-        "pair_low": table["smallest"].to_numpy(dtype=np.float64),
-        "pair_high": table["largest"].to_numpy(dtype=np.float64),
-    }
-    with np.errstate(over="ignore"):  # a bound too wide for a float is infinite
-        columns = {name: np.where(log, np.exp(bound), bound) for name, bound in bounds.items()}
-    worked = ["mean", "error", "differs", "smallest", "largest", "variation"]
-    result = table.drop(columns=worked).assign(**columns, within_noise=noise, varies=varies)
-    rest = [column for column in result.columns if column not in EFFECT_COLUMNS]
-    return result[[*EFFECT_COLUMNS, *rest]]
+    tested = estimated_rows(table) & (table["n_pairs"] > 1).to_numpy(dtype=bool)
+    for rows, adjust in families:
+        chosen = rows & tested
+        _, varies[chosen] = adjust(variation[chosen])
+        told[chosen] *= max(int(varies[chosen].sum()), 1) / max(int(chosen.sum()), 1)
+    return varies, told

@@ -1,19 +1,20 @@
-"""The figures of a page: which there are, and in which order."""
+"""The figures of a page beside its profiles: which there are, and in which order."""
 
 from functools import partial
 
 import pandas as pd
 
 from reports.frames import Frames
+from reports.maps import MapFigure, attention_maps
+from reports.plots.attention import describe_maps, plot_maps, unmasked
 from reports.plots.budget import budget_table, describe_budget, plot_budget
 from reports.plots.effects import describe_effects, effects_table, plot_effects
-from reports.plots.profiles import describe_profile, plot_profile, profile_table
 from reports.plots.style import Drawing, draw
 from reports.ranking import BUDGET, importance, rank_factors
 from reports.records import records
+from reports.sizes import raw_note, raw_warning, scaling, size_flags
 
 MAX_METRICS = 12
-MAX_PROFILES = 16
 
 
 def effect_figures(frames: Frames, effects: pd.DataFrame) -> list[Drawing]:
@@ -24,28 +25,17 @@ def effect_figures(frames: Frames, effects: pd.DataFrame) -> list[Drawing]:
     largest = weight.groupby(level=0).max()
     primary = primary.assign(largest=primary["metric"].map(largest).fillna(0.0))
     primary = primary.sort_values("largest", ascending=False, kind="stable")
+    raw, flags = scaling(frames), size_flags(frames, effects)
     drawings: list[Drawing] = []
     for row in records(primary):
-        table = effects_table(effects, row.metric)
+        table = effects_table(effects, row.metric, flags)
         if len(table) and len(drawings) < MAX_METRICS:
             estimated = (effects["metric"] == row.metric) & effects["estimate"].notna()
             alt, caption = describe_effects(table, row.metric, int(estimated.sum()))
             plot = partial(plot_effects, table, unit=row.unit)
-            drawings.append(draw(plot, alt=alt, caption=caption))
-    return drawings
-
-
-def profile_figures(frames: Frames, effects: pd.DataFrame) -> list[Drawing]:
-    """Small multiples of each profile with a usable value, primary ones first."""
-    info = frames.metric_info[frames.metric_info["form"] == "profile"]
-    info = info.sort_values("primary", ascending=False, kind="stable")
-    drawings: list[Drawing] = []
-    for row in records(info):
-        ranking = rank_factors(frames, effects, row.measure)
-        table = profile_table(frames, row.metric, ranking)
-        if table is not None and len(drawings) < MAX_PROFILES:
-            alt, caption = describe_profile(table)
-            drawings.append(draw(partial(plot_profile, table, frames), alt=alt, caption=caption))
+            caption += raw_note(row.metric, raw)
+            warning = raw_warning(row.metric, flags)
+            drawings.append(draw(plot, alt=alt, caption=caption, warning=warning))
     return drawings
 
 
@@ -59,3 +49,14 @@ def budget_figure(frames: Frames, effects: pd.DataFrame) -> Drawing | None:
         return None
     alt, caption = describe_budget(table)
     return draw(partial(plot_budget, table, frames), alt=alt, caption=caption)
+
+
+def attention_figures(frames: Frames, effects: pd.DataFrame) -> list[Drawing]:
+    """Attention maps of the baseline and of the cells one factor away from it, if there are any."""
+    ranking = rank_factors(frames, effects, "attention_map")
+    return [_attention(maps) for maps in attention_maps(frames, ranking)]
+
+
+def _attention(maps: MapFigure) -> Drawing:
+    alt, caption = describe_maps(maps)
+    return draw(partial(plot_maps, maps), alt=alt, caption=caption, warning=unmasked(maps))

@@ -2,182 +2,210 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
+from reports.conditional import conditional_effects
 from reports.effects import comparisons
+from reports.finding import DEPENDS, EFFECT, INTERACTION, MOST, PLACEBO, Finding, finding_of
 from reports.frames import Frames
+from reports.interactions import interaction_comparisons
 from reports.leading import leading
+from reports.pairs import levels_by_factor, pairs
+from reports.panel import Panel, panel
+from reports.placebo import of_placebo, placebo_claim, placebo_support
 from reports.ranking import (
     beyond_noise,
     budget_change,
     depends_on_others,
     has_survivors_only,
     importance,
+    size,
 )
 from reports.records import records
-from reports.sentences import cancels, claim_of, contrast, dropped, support_of
-from reports.wording import PERCENT, change, counted, listed, short
+from reports.sentences import cancels, claim_of, support_of, tells_range
+from reports.sizes import Flags, JointFlags, flag, interaction_flags, size_flags
+from reports.together import interaction_claim, interaction_support
+from reports.unshown import exploratory, noise, undecided
+from reports.where import where
+from reports.wording import PERCENT, distinct
 
-MOST, DEPENDS, EFFECT = "most", "depends", "effect"
-UNDECIDED, NOISE, EXPLORATORY = "undecided", "noise", "exploratory"
-"""Kinds of finding: what leads on a metric, an effect that cancels on average but depends on the
-other factors, a shown effect, no conclusion from the data at hand, effects inside seed noise, and
-what the metrics not declared primary say together."""
+Names = dict[str, dict[str, str]]
+"""By factor: each level as sentences write it."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """A claim, what supports it, and the figures; a figure that it does not have is None.
-
-    ``estimate``, ``low`` and ``high`` are as in the table of effects: a ratio or a difference.
-    """
-
-    kind: str
-    claim: str
-    support: str = ""
-    metric: str | None = None
-    factor: str | None = None
-    level: str | None = None
-    estimate: float | None = None
-    low: float | None = None
-    high: float | None = None
-    n_pairs: int | None = None
-    n_seeds: int | None = None
-    n_dropped: int | None = None
-
-    @property
-    def text(self) -> str:
-        """The whole sentence."""
-        return f"{self.claim} ({self.support})." if self.support else f"{self.claim}."
+MAX_INTERACTIONS = 3
+"""Interactions told of each metric beside those that its effects tell; the rest is counted."""
 
 
-def state_findings(frames: Frames, effects: pd.DataFrame | None = None) -> list[Finding]:
+def state_findings(
+    frames: Frames,
+    effects: pd.DataFrame | None = None,
+    *,
+    interactions: pd.DataFrame | None = None,
+    data: Panel | None = None,
+) -> list[Finding]:
     """What a run shows about its primary metrics, largest effects first.
 
     For each metric: which factor leads; then effects that depend on the other factors so that none
-    is left on average; then the other shown effects, all ordered by size; then what cannot be
-    concluded, what lies inside seed noise, and a count of exploratory effects.
+    is left on average; then the other shown effects, all ordered by size; then interactions that
+    none of them tells; then what cannot be concluded, what lies inside seed noise, and a count of
+    exploratory effects. Where the run has a placebo one finding says what it shows: before all
+    others where that is more than nothing, else with the exploratory ones.
 
     Args:
         frames: The run.
         effects: `reports.effects.comparisons` of it, if already computed.
+        interactions: `reports.interactions.interaction_comparisons` of it, if already computed.
+        data: `reports.panel.panel` of it, if already computed.
     """
-    table = comparisons(frames) if effects is None else effects
+    data = panel(frames) if data is None else data
+    table = comparisons(frames, data) if effects is None else effects
+    both = interaction_comparisons(frames, data) if interactions is None else interactions
+    flags, joint = size_flags(frames, table), interaction_flags(frames, both)
+    names = {factor: distinct(levels) for factor, levels in levels_by_factor(frames).items()}
+    table, both = _named(table, names), _named(both, names)
     table = table.assign(
-        shown=beyond_noise(table), depends=depends_on_others(table), weight=importance(table)
+        shown=beyond_noise(table),
+        depends=depends_on_others(table),
+        weight=importance(table),
+        size=size(table),
+        judged=~has_survivors_only(table) & (table["n_pairs"] > 0),
     )
-    primary = table[table["primary"]].sort_values("weight", ascending=False, kind="stable")
+    both = both.assign(
+        shown=beyond_noise(both),
+        size=size(both),
+        judged=~has_survivors_only(both) & (both["n_pairs"] > 0),
+    )
     info = frames.metric_info[frames.metric_info["form"] == "metric"]
     units = dict(zip(info["metric"], info["unit"], strict=True))
-    budget = budget_change(table)
+    real = table[~of_placebo(table)]
+    primary = real[real["primary"]].sort_values("weight", ascending=False, kind="stable")
+    between = both[~of_placebo(both)]
+    warning, note = _placebo(table, both, units)
+    return [
+        *warning,
+        *_effects(frames, data, primary, units, budget_change(table), flags, names),
+        *_interactions(primary, between[between["primary"]], units, joint),
+        *undecided(frames, data, primary, units, flags),
+        *noise(primary, flags),
+        *exploratory(real, between),
+        *note,
+    ]
+
+
+def _named(table: pd.DataFrame, names: Names) -> pd.DataFrame:
+    """The same table with its levels as sentences write them, in columns ``…_name``."""
+    for factor in ("factor", "factor_2"):
+        for level in ("level", "reference"):
+            column = level + factor.removeprefix("factor")
+            if column in table:
+                keys = zip(table[factor], table[column], strict=True)
+                table = table.assign(**{f"{column}_name": [names[f][one] for f, one in keys]})
+    return table
+
+
+def _effects(
+    frames: Frames,
+    data: Panel,
+    primary: pd.DataFrame,
+    units: dict[str, str],
+    budget: dict[tuple[str, str], float],
+    flags: Flags,
+    names: Names,
+) -> list[Finding]:
+    """What is shown: first what leads, then what cancels, then the rest.
+
+    A raw figure leads nothing where its levels differ in the size that it is told in.
+    """
+    contrasts = pairs(frames)
+
+    def places(row: Any) -> str:
+        """Where an effect holds, if one other factor tells."""
+        if not (tells_range(row) and row.varies_with):
+            return ""
+        rows = conditional_effects(
+            frames,
+            factor=row.factor,
+            level=row.level,
+            metric=row.metric,
+            factor_2=row.varies_with,
+            alpha=row.told_level,
+            data=data,
+            contrasts=contrasts,
+        )
+        return where(rows, units.get(row.metric, ""), names[row.varies_with])
+
+    def told(row: Any, kind: str, before: str = "") -> Finding:
+        held = places(row)
+        said = cancels(row, units, held) if kind == DEPENDS else claim_of(row, units, budget, held)
+        ratio = flags.get((row.factor, row.level, row.metric))
+        if ratio is not None:
+            said += f"; {flag(ratio)}"
+        return finding_of(row, kind, f"{row.metric}: {before}{said}", support_of(row, budget, held))
 
     found: list[Finding] = []
     leaders = set()
-    for metric, rows in primary.groupby("metric", sort=False):
+    for _, rows in primary.groupby("metric", sort=False):
         lead = leading(rows)
         if lead is not None:
             first, words = lead
-            claim = f"{metric}: {words}; {claim_of(first, units, budget)}"
-            found.append(_finding(first, MOST, claim, support_of(first, budget)))
+            if (first.factor, first.level, first.metric) in flags:
+                continue
+            found.append(told(first, MOST, f"{words}; " if words else ""))
             leaders.add(first.Index)
-    found += [
-        _finding(row, DEPENDS, f"{row.metric}: {cancels(row, units)}", support_of(row, budget))
-        for row in records(primary[primary["depends"] & ~primary["shown"]])
-    ]
-    found += [
-        _finding(
-            row, EFFECT, f"{row.metric}: {claim_of(row, units, budget)}", support_of(row, budget)
-        )
-        for row in records(primary[primary["shown"]])
-        if row.Index not in leaders
-    ]
-    return [*found, *_undecided(primary, units), *_noise(primary), *_exploratory(table)]
+    cancelled = records(primary[primary["depends"] & ~primary["shown"]])
+    found += [told(row, DEPENDS) for row in cancelled]
+    shown = records(primary[primary["shown"]])
+    return found + [told(row, EFFECT) for row in shown if row.Index not in leaders]
 
 
-def _undecided(primary: pd.DataFrame, units: dict[str, str]) -> Iterator[Finding]:
-    """Rows without a conclusion: no pairs, one seed, or trials lost on the way."""
-    survivors = has_survivors_only(primary)
-    for row in records(primary[survivors]):
-        text = f"{row.metric}: no conclusion is drawn about {contrast(row)}, as {dropped(row)}"
-        if row.n_pairs and math.isfinite(row.estimate):
-            text += (
-                f". Among the survivors alone: {change(row.estimate, row.scale)}, "
-                "which is not a finding"
-            )
-        yield _finding(row, UNDECIDED, text)
-    alone = primary[~survivors & (primary["n_pairs"] == 0)]
-    for metric, rows in alone.groupby("metric", sort=False):
-        names = [f"{short(row.factor)} = {short(row.level)}" for row in records(rows)]
-        lost = rows.filter(regex="^n_").sum()
-        why = dropped(lost) if lost["n_dropped"] else "no two cells differ in it alone"
+def _interactions(
+    primary: pd.DataFrame, between: pd.DataFrame, units: dict[str, str], flags: JointFlags
+) -> Iterator[Finding]:
+    """Interactions that no effect tells already, by size, and how many more there are."""
+    depend = primary[primary["depends"] & (primary["varies_with"] != "")]
+    told = {(row.metric, row.factor, row.level, row.varies_with) for row in records(depend)}
+    rows = between[between["shown"] & ~between["exact"]]
+    rows = rows.sort_values("size", ascending=False, kind="stable")
+    said: dict[str, int] = {}
+    more = 0
+    for row in records(rows):
+        if (row.metric, row.factor, row.level, row.factor_2) in told:
+            continue
+        if (row.metric, row.factor_2, row.level_2, row.factor) in told:
+            continue
+        written = math.isfinite(row.estimate) and (row.estimate > 0 or row.scale == "linear")
+        if said.get(row.metric, 0) >= MAX_INTERACTIONS or not written:
+            more += 1
+            continue
+        said[row.metric] = said.get(row.metric, 0) + 1
+        claim = f"{row.metric}: {interaction_claim(row, units.get(row.metric, ''))}"
+        ratio = flags.get((row.factor, row.level, row.factor_2, row.level_2, row.metric))
+        if ratio is not None:
+            claim += f"; {flag(ratio)}"
+        yield finding_of(row, INTERACTION, claim, interaction_support(row))
+    if more:
+        lie = "one lies" if more == 1 else f"{more:,} lie"
         yield Finding(
-            kind=UNDECIDED,
-            claim=f"{metric}: nothing is said about {listed(names)}, as {why}",
-            metric=str(metric),
-            n_dropped=int(lost["n_dropped"]),
-        )
-    single = primary[~survivors & (primary["n_pairs"] > 0) & primary["within_noise"].isna()]
-    for row in records(single):
-        yield _finding(
-            row, UNDECIDED, f"{row.metric}: {claim_of(row, units, {})}", support_of(row, {})
+            kind=INTERACTION,
+            claim=f"Of further interactions on primary metrics {lie} outside noise",
+            support=f"false discovery rate 5{PERCENT}; the table of interactions has them",
         )
 
 
-def _noise(primary: pd.DataFrame) -> Iterator[Finding]:
-    """One sentence a metric for what lies inside noise, one for what does not move at all."""
-    inside = primary["within_noise"].fillna(False).astype(bool) & ~has_survivors_only(primary)
-    for metric, rows in primary[inside & ~primary["depends"]].groupby("metric", sort=False):
-        for group, said in (
-            (rows[rows["unchanged"]], "unchanged in every pair and seed by"),
-            (rows[~rows["unchanged"]], "inside seed noise, no effect is shown of"),
-        ):
-            if len(group):
-                names = [f"{short(row.factor)} = {short(row.level)}" for row in records(group)]
-                seeds = counted(int(group["n_seeds"].min()), "seed")
-                n_dropped = int(group["n_dropped"].sum())
-                lost = f"; {n_dropped:,} paired observations not used" if n_dropped else ""
-                yield Finding(
-                    kind=NOISE,
-                    claim=f"{metric}: {said} {listed(names)}",
-                    support=f"{seeds}{lost}",
-                    metric=str(metric),
-                    n_dropped=n_dropped,
-                )
-
-
-def _exploratory(table: pd.DataFrame) -> Iterator[Finding]:
-    rest = table[~table["primary"] & ~table["exact"] & table["within_noise"].notna()]
-    if len(rest):
-        metrics = counted(rest["metric"].nunique(), "further metric")
-        yield Finding(
-            kind=EXPLORATORY,
-            claim=(
-                f"Exploratory: {int(rest['shown'].sum()):,} of {counted(len(rest), 'effect')} on "
-                f"{metrics} lie outside noise, and {int(rest['depends'].sum()):,} depend on the "
-                "other factors"
-            ),
-            support=f"false discovery rate 5{PERCENT}; the table of effects has them",
-        )
-
-
-def _finding(row: Any, kind: str, claim: str, support: str = "") -> Finding:
-    def finite(value: float) -> float | None:
-        return float(value) if math.isfinite(value) else None
-
-    return Finding(
-        kind=kind,
-        claim=claim,
-        support=support,
-        metric=row.metric,
-        factor=row.factor,
-        level=row.level,
-        estimate=finite(row.estimate),
-        low=finite(row.low),
-        high=finite(row.high),
-        n_pairs=int(row.n_pairs),
-        n_seeds=int(row.n_seeds),
-        n_dropped=int(row.n_dropped),
+def _placebo(
+    table: pd.DataFrame, both: pd.DataFrame, units: dict[str, str]
+) -> tuple[list[Finding], list[Finding]]:
+    """What the placebo shows: as a warning, or as a note."""
+    found = placebo_claim(table, units)
+    if found is None:
+        return [], []
+    claim, warns = found
+    said = Finding(
+        kind=PLACEBO,
+        claim=f"placebo: {claim}",
+        support=placebo_support(table, both),
+        factor=PLACEBO,
     )
+    return ([said], []) if warns else ([], [said])

@@ -1,9 +1,11 @@
 """The tidy tables a report is made from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
+from numpy.typing import NDArray
 from pandas.api import types
 
 STATES = ("done", "diverged", "failed", "crashed", "timeout", "skipped", "missing")
@@ -65,6 +67,14 @@ _COLUMNS: Mapping[str, Mapping[str, str]] = {
     "environment": {"key": "text", "value": "text"},
 }
 
+_OPTIONAL: Mapping[str, Mapping[str, str]] = {
+    "metric_info": {"exact": "flag", "scales_with": "text"},
+    "components": {"conformance": "text"},
+}
+"""Columns that a frame may have."""
+
+_FORM = {form: f"metric_info, form {form}" for form in _CHOICES["form"]}
+
 _KEYS: Mapping[str, list[str]] = {
     "cells": ["cell"],
     "trials": ["cell", "seed", "measure"],
@@ -100,12 +110,16 @@ class Frames:
             difference; ``log``: by ratio), ``primary``, ``summary`` and ``convention`` (a sentence
             each, or ``""``). An optional flag ``exact`` says that no seed can change the metric, as
             of a parameter count; it matters where a run has a single seed, which cannot show it.
+            An optional text ``scales_with`` names the metric in whose units this one changes
+            (``""``: none): where levels differ in that size, they may differ here by it alone.
         factors: ``factor``, ``level``, ``position`` (order in the grid), ``baseline`` (true for one
             level of each factor).
         settings: ``key``, ``value`` as text, ``origin`` (``given``, ``default`` or ``factor``).
         components: ``kind``, ``name``, ``plugin``, ``version``, ``options``, ``summary``,
-            ``source``.
+            ``source``. An optional text ``conformance`` says what examining it found.
         environment: ``key``, ``value`` as text.
+        arrays: Arrays such as attention maps by cell, seed and full name, empty if there are none.
+            A mapping may read an array only when it is asked for, anew each time.
 
     Raises:
         ValueError: A column is missing or holds what it must not; the message names frame and
@@ -123,6 +137,9 @@ class Frames:
     settings: pd.DataFrame
     components: pd.DataFrame
     environment: pd.DataFrame
+    arrays: Mapping[tuple[str, int, str], NDArray[Any]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         """Check every frame."""
@@ -130,8 +147,7 @@ class Frames:
             _check_columns(name, getattr(self, name), columns)
         for name, key in _KEYS.items():
             _check_unique(name, getattr(self, name), key)
-        if "exact" in self.metric_info:
-            _check_kind("metric_info", "exact", self.metric_info["exact"], "flag")
+        self._check_optional()
         self._check_factors()
         for name in ("trials", "metrics", "profiles"):
             _check_known(name, "cell", getattr(self, name), self.cells["cell"], "cells.cell")
@@ -139,8 +155,23 @@ class Frames:
             ("metrics", "metric", "metric"),
             ("profiles", "profile", "profile"),
         ):
-            known = self.metric_info.loc[self.metric_info["form"] == form, "metric"]
-            _check_known(name, column, getattr(self, name), known, f"metric_info, form {form}")
+            _check_known(name, column, getattr(self, name), self._named(form), _FORM[form])
+        for cell in sorted({cell for cell, _, _ in self.arrays} - set(self.cells["cell"])):
+            raise ValueError(f"arrays: unknown cell {cell!r}; expected one of: cells.cell")
+
+    def _named(self, form: str) -> "pd.Series[str]":
+        return self.metric_info.loc[self.metric_info["form"] == form, "metric"]
+
+    def _check_optional(self) -> None:
+        for name, columns in _OPTIONAL.items():
+            frame = getattr(self, name)
+            for column in columns.keys() & set(frame.columns):
+                _check_kind(name, column, frame[column], columns[column])
+        if "scales_with" in self.metric_info:
+            scaled = self.metric_info[self.metric_info["scales_with"] != ""]
+            _check_known(
+                "metric_info", "scales_with", scaled, self._named("metric"), _FORM["metric"]
+            )
 
     def _check_factors(self) -> None:
         named = list(self.factors["factor"].unique())

@@ -29,6 +29,15 @@ def half_widths(error: Floats, degrees: Floats, level: Floats) -> Floats:
     return np.asarray(stats.t.isf(level / 2, degrees) * error, dtype=np.float64)
 
 
+def bonferroni_levels(p: Floats, n: int, alpha: float = ALPHA) -> tuple[Floats, NDArray[np.bool_]]:
+    """The level alpha / n for every one of at most ``n`` hypotheses, and which it rejects.
+
+    All intervals at that level hold together with probability 1 − alpha at least.
+    """
+    levels = np.full(len(p), alpha / n)
+    return levels, p <= levels
+
+
 def holm_levels(p: Floats, alpha: float = ALPHA) -> tuple[Floats, NDArray[np.bool_]]:
     """Holm's step-down levels, and which hypotheses they reject.
 

@@ -11,10 +11,10 @@ from reports.ranking import (
     has_survivors_only,
     level_spans,
     position,
-    reach,
     size,
 )
 from reports.records import records
+from reports.sentences import level_names, mixed
 from reports.wording import listed, number, short, span
 
 
@@ -22,8 +22,9 @@ def leading(rows: pd.DataFrame) -> tuple[Any, str] | None:
     """The largest shown effect of the factor that leads, and what may be said of that factor.
 
     A factor "matters most" when its levels, the baseline among them, lie further apart than those
-    of any other may, all intervals considered; when no other factor's effect reaches further over
-    its pairs; and when its own has one direction. Factors that cannot be judged are named.
+    of any other may, all intervals considered; when no other factor's effect reaches further inside
+    it; and when its own has one direction. A single factor leads nothing. Factors that cannot be
+    judged are named.
 
     Args:
         rows: All rows of one metric in `reports.effects.comparisons`.
@@ -41,12 +42,13 @@ def leading(rows: pd.DataFrame) -> tuple[Any, str] | None:
     first = next(records(rows[shown & (rows["factor"] == factor)]))
     others = spans.drop(index=factor)
     close = others.index[others["most"] >= spans.loc[factor, "least"]]
-    further = _further(rows[rows["factor"] != factor], spans.loc[factor, "span"])
-    none = 1.0 if first.scale == "log" else 0.0
-    mixed = first.varies is not pd.NA and first.varies and first.pair_low < none < first.pair_high
+    further = _further(rows, factor, spans.loc[factor, "span"])
+    both_ways = mixed(first)
 
     name = short(first.factor)
-    if not (len(close) or further or mixed):
+    if len(spans) == 1:
+        return first, _unjudged(rows).removeprefix(", ")
+    if not (len(close) or further or both_ways):
         lead = f"{name} matters most"
     else:
         caveats = []
@@ -54,23 +56,22 @@ def leading(rows: pd.DataFrame) -> tuple[Any, str] | None:
             those = "that" if len(close) == 1 else "those"
             caveats.append(f"{those} of {listed([short(f) for f in close])} may be as large")
         if further:
-            caveats.append(f"over the pairs {further}")
+            caveats.append(further)
         # A lead in both directions needs no caveat here: its claim goes on to say so.
-        mean = "mean" if further or mixed else "shown"
+        mean = "mean" if further or both_ways else "shown"
         lead = f"{name} has the largest {mean} effect"
         lead += f", though {' and '.join(caveats)}" if caveats else ""
     return first, lead + _apart(rows[shown & (rows["factor"] == factor)]) + _unjudged(rows)
 
 
-def _further(rivals: pd.DataFrame, limit: float) -> str:
-    """The other factors that reach further over their pairs than the leader's levels lie apart."""
-    rows = rivals[depends_on_others(rivals)]
-    if rows.empty:
-        return ""
-    rows = rows.assign(reach=pd.Series(reach(rivals), index=rivals.index))
-    rows = rows[rows["reach"] > limit].sort_values("reach", ascending=False, kind="stable")
+def _further(rows: pd.DataFrame, leader: str, limit: float) -> str:
+    """The other factors of which more is shown inside than the leader's levels lie apart."""
+    rows = rows.assign(reach=position(rows, "shown_high") - position(rows, "shown_low"))
+    rows = rows[depends_on_others(rows) & (rows["factor"] != leader) & (rows["reach"] > limit)]
+    rows = rows.sort_values("reach", ascending=False, kind="stable")
     told = [
-        f"{short(row.factor)} goes {span(row.pair_low, row.pair_high, row.scale)}"
+        f"{f'by {short(row.varies_with)}' if row.varies_with else 'over the pairs'} "
+        f"{short(row.factor)} goes {span(row.shown_low, row.shown_high, row.scale)}"
         for row in records(rows.drop_duplicates("factor"))
     ]
     return listed(told, limit=4)
@@ -93,12 +94,13 @@ def _unjudged(rows: pd.DataFrame) -> str:
     """Factors, or single levels of them, of which nothing can be said, with the reason."""
     lost = has_survivors_only(rows)
     none = ~lost & (rows["n_pairs"] == 0)
-    alone = ~lost & ~none & rows["within_noise"].isna()
+    unknown = ~lost & ~none & rows["within_noise"].isna()
     told = []
     for group, why in (
         (lost, "trials were lost"),
         (none, "no pair to compare"),
-        (alone, "one seed only"),
+        (unknown & (rows["n_seeds"] == 1), "one seed only"),
+        (unknown & (rows["n_seeds"] > 1), "seeds agree"),
     ):
         names = []
         for factor in dict.fromkeys(rows.loc[group, "factor"]):
@@ -106,8 +108,8 @@ def _unjudged(rows: pd.DataFrame) -> str:
             if group[here].all():
                 names.append(short(str(factor)))
             else:
-                levels = sorted(rows.loc[group & here, "level"])
-                names += [f"{short(str(factor))} = {short(level)}" for level in levels]
+                levels = sorted(level_names(row)[0] for row in records(rows[group & here]))
+                names += [f"{short(str(factor))} = {level}" for level in levels]
         if names:
             told.append(f"not {listed(names)}: {why}")
     return f", among what can be judged ({'; '.join(told)})" if told else ""

@@ -12,20 +12,27 @@ import pandas as pd
 from markupsafe import Markup
 
 from reports.effects import comparisons
-from reports.figures import budget_figure, effect_figures, profile_figures
+from reports.effects_section import effects_section
+from reports.figures import attention_figures, budget_figure, effect_figures
 from reports.files import write_text
 from reports.findings import state_findings
 from reports.frames import Frames
+from reports.interaction_section import interactions_section
+from reports.interactions import interaction_comparisons
+from reports.marks import mark_alerts, marks_section
+from reports.panel import Panel, panel
+from reports.profile_figures import profile_figures
 from reports.run_sections import (
     components_section,
     conventions_section,
     environment_section,
     losses_section,
-    marks_section,
     settings_section,
     trial_counts,
 )
-from reports.sections import cells_section, effects_section, levels_section
+from reports.sections import cells_section, levels_section
+from reports.shares import shares_section
+from reports.sizes import interaction_flags, size_flags
 from reports.tables import write_tables
 from reports.wording import counted, short
 
@@ -49,19 +56,37 @@ def write(frames: Frames, out: Path | str, date: datetime | None = None) -> Path
         OSError: The folder cannot be written.
     """
     directory = Path(out)
-    effects = comparisons(frames)
-    write_tables(frames, directory / "tables", effects)
+    data = panel(frames)
+    effects, interactions = comparisons(frames, data), interaction_comparisons(frames, data)
+    write_tables(frames, directory / "tables", effects, interactions=interactions, data=data)
     path = directory / "report.html"
-    write_text(path, render(frames, date=date, effects=effects))
+    page = render(frames, date=date, effects=effects, interactions=interactions, data=data)
+    write_text(path, page)
     return path
 
 
 def render(
-    frames: Frames, *, date: datetime | None = None, effects: pd.DataFrame | None = None
+    frames: Frames,
+    *,
+    date: datetime | None = None,
+    effects: pd.DataFrame | None = None,
+    interactions: pd.DataFrame | None = None,
+    data: Panel | None = None,
 ) -> str:
-    """The page of a run as text; ``effects`` are its `comparisons`, if already computed."""
-    table = comparisons(frames) if effects is None else effects
-    findings = state_findings(frames, table)
+    """The page of a run as text.
+
+    Args:
+        frames: The run.
+        date: What the page says about when it was written; now if None.
+        effects: `reports.effects.comparisons` of it, if already computed.
+        interactions: `reports.interactions.interaction_comparisons` of it, if already computed.
+        data: `reports.panel.panel` of it, if already computed.
+    """
+    data = panel(frames) if data is None else data
+    table = comparisons(frames, data) if effects is None else effects
+    together = interaction_comparisons(frames, data) if interactions is None else interactions
+    findings = state_findings(frames, table, interactions=together, data=data)
+    flags = size_flags(frames, table)
     style = _style()
     written = (date or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M %Z").strip()
     return (
@@ -72,19 +97,22 @@ def render(
             title=short(frames.name, 80),
             grid=frames.grid,
             lead=_lead(frames),
-            unfinished=_unfinished(frames),
+            alerts=[*_unfinished(frames), *mark_alerts(frames)],
             date=written,
             style=Markup(style),  # noqa: S704 - our own style sheet
             style_hash=_csp_hash(style),
             findings=findings[:MAX_FINDINGS],
             more_findings=findings[MAX_FINDINGS:],
             effect_figures=effect_figures(frames, table),
-            effects=effects_section(table, primary=True),
-            exploratory=effects_section(table, primary=False),
-            profile_figures=profile_figures(frames, table),
+            effects=effects_section(table, primary=True, flags=flags),
+            exploratory=effects_section(table, primary=False, flags=flags),
+            interactions=interactions_section(together, interaction_flags(frames, together)),
+            shares=shares_section(frames, data),
+            profiles=profile_figures(frames, table),
+            attention_figures=attention_figures(frames, table),
             budget_figure=budget_figure(frames, table),
-            levels=levels_section(frames),
-            cells=cells_section(frames),
+            levels=levels_section(frames, data),
+            cells=cells_section(frames, data),
             losses=losses_section(frames),
             marks=marks_section(frames),
             conventions=conventions_section(frames),
@@ -115,16 +143,16 @@ def _lead(frames: Frames) -> str:
     )
 
 
-def _unfinished(frames: Frames) -> str:
-    """A warning where trials are still to come, or nothing."""
+def _unfinished(frames: Frames) -> list[str]:
+    """A warning where trials are still to come."""
     counts = trial_counts(frames)
     missing, total = counts["missing"], sum(counts.values())
     if not missing:
-        return ""
-    return (
+        return []
+    return [
         f"Unfinished: {missing:,} of {counted(total, 'trial')} {'is' if missing == 1 else 'are'} "
         "still to be run. What follows is about the others and may change with them."
-    )
+    ]
 
 
 def _environment() -> jinja2.Environment:

@@ -1,4 +1,7 @@
-"""Cells that differ in one factor alone."""
+"""Cells that differ in one factor alone.
+
+Shapes: C cells, P pairs.
+"""
 
 from dataclasses import dataclass
 
@@ -10,57 +13,47 @@ from reports.frames import Frames
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pairs:
-    """Pairs of cells that differ in ``factor`` alone: one has ``level``, one ``reference``.
+class Contrast:
+    """Groups of cells that are set against each other: pairs, or two pairs each.
 
     Attributes:
-        first: (P,) rows of ``frames.cells`` with the reference, the factor's baseline level.
-        second: (P,) rows of ``frames.cells`` with the level.
+        names: What is compared, by column of its table: ``factor``, ``level``, ``reference``.
+        cells: (2 or 4, P) rows of ``frames.cells``: the cell with the level, then the one with the
+            reference; of four the pair at another factor's level, then that at its reference.
     """
 
-    factor: str
-    level: str
-    reference: str
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
+    names: dict[str, str]
+    cells: NDArray[np.intp]
 
 
-def pairs(frames: Frames) -> list[Pairs]:
+def pairs(frames: Frames) -> list[Contrast]:
     """The pairs of each factor's levels against its baseline, in the grid's order.
 
     A level without a single pair is listed too, with empty arrays, so that it is not lost silently.
     """
-    factors = list(frames.factors["factor"].unique())
-    levels = {factor: ordered_levels(frames, factor) for factor in factors}
-    codes = np.empty((len(frames.cells), len(factors)), dtype=np.int64)  # (C, factors)
-    for column, factor in enumerate(factors):
-        codes[:, column] = pd.Index(levels[factor]).get_indexer(pd.Index(frames.cells[factor]))
-
-    found: list[Pairs] = []
-    for column, factor in enumerate(factors):
-        others = np.delete(codes, column, axis=1)
-        group = _groups(others)
-        reference = baseline_level(frames, factor)
-        code = levels[factor].index(reference)
+    codes = level_codes(frames)
+    found: list[Contrast] = []
+    for column, (factor, levels) in enumerate(levels_by_factor(frames).items()):
+        group = equal_rows(np.delete(codes, column, axis=1))
         partner = np.full(len(codes), -1, dtype=np.intp)  # row of the reference cell, by group
-        at_reference = np.flatnonzero(codes[:, column] == code)
+        at_reference = np.flatnonzero(codes[:, column] == 0)
         partner[group[at_reference]] = at_reference
-        for number, level in enumerate(levels[factor]):
-            if number == code:
-                continue
+        for number, level in enumerate(levels[1:], start=1):
             second = np.flatnonzero(codes[:, column] == number)
             first = partner[group[second]]
             paired = first >= 0
             found.append(
-                Pairs(
-                    factor=factor,
-                    level=level,
-                    reference=reference,
-                    first=first[paired],
-                    second=second[paired],
+                Contrast(
+                    names={"factor": factor, "level": level, "reference": levels[0]},
+                    cells=np.stack([second[paired], first[paired]]),
                 )
             )
     return found
+
+
+def factor_names(frames: Frames) -> list[str]:
+    """The factors in the grid's order."""
+    return [str(factor) for factor in frames.factors["factor"].unique()]
 
 
 def ordered_levels(frames: Frames, factor: str) -> list[str]:
@@ -75,7 +68,26 @@ def baseline_level(frames: Frames, factor: str) -> str:
     return str(rows["level"].iloc[0])
 
 
-def _groups(codes: NDArray[np.int64]) -> NDArray[np.intp]:
+def levels_by_factor(frames: Frames) -> dict[str, list[str]]:
+    """The levels of every factor, its baseline first, then the others in the grid's order."""
+    levels: dict[str, list[str]] = {factor: [] for factor in factor_names(frames)}
+    rows = frames.factors.sort_values("position", kind="stable")
+    rows = rows.sort_values("baseline", ascending=False, kind="stable")
+    for factor, level in zip(rows["factor"], rows["level"], strict=True):
+        levels[str(factor)].append(str(level))
+    return levels
+
+
+def level_codes(frames: Frames) -> NDArray[np.intp]:
+    """(C, factors) the place of each cell's level in `levels_by_factor`: 0 for the baseline."""
+    levels = levels_by_factor(frames)
+    codes = np.empty((len(frames.cells), len(levels)), dtype=np.intp)
+    for column, (factor, known) in enumerate(levels.items()):
+        codes[:, column] = pd.Index(known).get_indexer(pd.Index(frames.cells[factor]))
+    return codes
+
+
+def equal_rows(codes: NDArray[np.intp]) -> NDArray[np.intp]:
     """(C,) equal numbers for equal rows, from 0."""
     if codes.shape[1] == 0:
         return np.zeros(len(codes), dtype=np.intp)

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from reports.frames import Frames
 
-REASONS = ("used", "not run", "skipped", "marked", "no value", "failed", "diverged")
+REASONS = (
+    *("used", "not run", "skipped", "not applicable", "marked", "no value", "failed", "diverged"),
+)
 """Why a value is not compared, from mild to grave; of two reasons the graver one counts."""
 
 _STATE_REASON: Mapping[str, str] = {
@@ -26,6 +28,7 @@ _STATE_REASON: Mapping[str, str] = {
     "diverged": "diverged",
 }
 _CANCELLED = "cancelled_probe"
+_AGREEMENTS = 4  # of a seed with another of its cell
 _SQUARABLE = 1e150
 """A larger number has no finite square, nor two such a finite ratio: nothing to compare."""
 
@@ -40,7 +43,8 @@ class Panel:
         values: (M, C, S) the value, or its natural logarithm for a metric on log scale; NaN where
             it is not usable.
         reason: (M, C, S) an index into `REASONS`; 0 where the value may be compared.
-        exact: (M,) whether no seed changes the metric in any cell.
+        exact: (M,) whether no seed can change the metric.
+        diverged: (M, C, S) where the measure diverged, or gave a value that is not finite.
     """
 
     info: pd.DataFrame
@@ -48,11 +52,25 @@ class Panel:
     values: NDArray[np.float64]
     reason: NDArray[np.int8]
     exact: NDArray[np.bool_]
+    diverged: NDArray[np.bool_]
 
     @property
     def usable(self) -> NDArray[np.bool_]:
         """(M, C, S) where the value may be compared."""
         return np.equal(self.reason, 0)
+
+    def only(self, metric: str) -> "Panel":
+        """The same run with one of its metrics."""
+        index = self.info["metric"].to_list().index(metric)
+        one = slice(index, index + 1)
+        return Panel(
+            info=self.info.iloc[one].reset_index(drop=True),
+            seeds=self.seeds,
+            values=self.values[one],
+            reason=self.reason[one],
+            exact=self.exact[one],
+            diverged=self.diverged[one],
+        )
 
 
 def panel(frames: Frames) -> Panel:
@@ -60,7 +78,10 @@ def panel(frames: Frames) -> Panel:
 
     A value enters when its trial's measure is done and not marked as a cancelled probe, and when
     its size is below 1e150 and, on a log scale, where zero has no logarithm, above 1e-150. A done
-    trial without such a value, or without any, has "no value": it is lost, as a diverged one is.
+    trial with any other value has "no value": it is lost, as a diverged one is. To a done trial
+    that left no row a metric is "not applicable", if no done trial of its cell left one: a measure
+    leaves out what has no meaning for the cell, as NaN and infinity are values. Where another seed
+    of the cell has the metric what is missing is lost, and has "no value".
     """
     info = frames.metric_info[frames.metric_info["form"] == "metric"].reset_index(drop=True)
     seeds = np.unique(frames.trials["seed"].to_numpy(dtype=np.int64))
@@ -68,19 +89,28 @@ def panel(frames: Frames) -> Panel:
     shape = (len(info), len(cells), len(seeds))
 
     values = np.full(shape, np.nan)
+    present = np.zeros(shape, dtype=bool)
     measured = frames.metrics[frames.metrics["seed"].isin(seeds)]
-    values[
+    places = (
         pd.Index(info["metric"]).get_indexer(pd.Index(measured["metric"])),
         cells.get_indexer(pd.Index(measured["cell"])),
         np.searchsorted(seeds, measured["seed"].to_numpy(dtype=np.int64)),
-    ] = measured["value"].to_numpy(dtype=np.float64)
+    )
+    values[places] = measured["value"].to_numpy(dtype=np.float64)
+    present[places] = True
 
     log = (info["scale"] == "log").to_numpy(dtype=bool)
     with np.errstate(invalid="ignore"):
         valid = np.where(log[:, None, None], values > 1 / _SQUARABLE, True)
         valid &= np.abs(values) < _SQUARABLE
     reason = _trial_reasons(frames, info, cells, seeds)
-    reason = np.where((reason == 0) & ~valid, np.int8(REASONS.index("no value")), reason)
+    done = reason == 0
+    in_cell = (done & present).any(axis=2, keepdims=True)
+    reason[done & ~present & ~in_cell] = REASONS.index("not applicable")
+    reason[done & ~present & in_cell] = REASONS.index("no value")
+    unusable = (reason == 0) & ~valid
+    diverged = (reason == REASONS.index("diverged")) | (unusable & ~np.isfinite(values))
+    reason[unusable] = REASONS.index("no value")
     usable = reason == 0
     values[~usable] = np.nan
     values[log] = np.log(values[log])
@@ -89,7 +119,8 @@ def panel(frames: Frames) -> Panel:
         seeds=seeds,
         values=values,
         reason=reason,
-        exact=_exact(values, usable, _declared_exact(info)),
+        exact=_exact(values, usable, info),
+        diverged=diverged,
     )
 
 
@@ -118,20 +149,20 @@ def _trial_reasons(
     return np.asarray(by_measure[of_metric], dtype=np.int8)
 
 
-def _declared_exact(info: pd.DataFrame) -> NDArray[np.bool_]:
-    if "exact" in info:
-        return np.asarray(info["exact"], dtype=bool)
-    return np.zeros(len(info), dtype=bool)
-
-
 def _exact(
-    values: NDArray[np.float64], usable: NDArray[np.bool_], declared: NDArray[np.bool_]
+    values: NDArray[np.float64], usable: NDArray[np.bool_], info: pd.DataFrame
 ) -> NDArray[np.bool_]:
-    """(M,) unchanged by the seed in every cell, and either seen in two seeds or declared."""
+    """(M,) unchanged by the seed in every cell, and declared so.
+
+    Seeds that agree are no proof, as a metric of few values often does by chance. Where nothing is
+    declared of any metric `_AGREEMENTS` of them have to do.
+    """
     if values.shape[2] == 0:
         return np.zeros(len(values), dtype=bool)
     highest = np.where(usable, values, -np.inf).max(axis=2)  # (M, C)
     lowest = np.where(usable, values, np.inf).min(axis=2)  # (M, C)
     changed = (highest > lowest).any(axis=1)
-    repeated = (usable.sum(axis=2) > 1).any(axis=1)
-    return np.asarray(~changed & (repeated | declared), dtype=bool)
+    if "exact" in info:
+        return np.asarray(~changed & info["exact"].to_numpy(dtype=bool), dtype=bool)
+    agreements = np.maximum(usable.sum(axis=2) - 1, 0).sum(axis=1)
+    return np.asarray(~changed & (agreements >= _AGREEMENTS), dtype=bool)

@@ -1,8 +1,9 @@
 """Which effect is larger, and which factors matter most.
 
 The size of an effect does not depend on units: the absolute logarithm of the ratio it makes. A
-difference is set against the metric's mean over all references first, one number for all its rows:
-within a metric sizes are ordered as the differences are.
+difference is set against the metric's mean over all references first, one number for all its rows.
+Distances between effects are taken before that, so that within a metric sizes are ordered as the
+distances are.
 """
 
 from typing import Any
@@ -12,12 +13,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reports.frames import Frames
+from reports.placebo import PLACEBO
 from reports.records import records
 
 BUDGET = "parameters.total"
 """The metric whose differences are told beside every other effect: unequal parameter budgets."""
 
 Floats = NDArray[np.float64]
+_SLIGHT = 0.01
 
 
 def size(effects: pd.DataFrame) -> Floats:
@@ -25,24 +28,27 @@ def size(effects: pd.DataFrame) -> Floats:
 
     Give it every row of a metric, or sizes of one metric differ between calls.
     """
-    return np.abs(position(effects, "estimate"))
+    return _as_size(effects, np.abs(position(effects, "estimate")))
 
 
 def reach(effects: pd.DataFrame) -> Floats:
-    """How far the pairs of each row go: from no effect, or from each other; NaN without any."""
-    low, high = position(effects, "pair_low"), position(effects, "pair_high")
-    with np.errstate(invalid="ignore"):
-        return np.maximum(np.maximum(np.abs(low), np.abs(high)), high - low)
+    """How far what is shown of each row goes over the other factors, no effect among it."""
+    return _as_size(effects, position(effects, "shown_high") - position(effects, "shown_low"))
 
 
 def position(effects: pd.DataFrame, column: str) -> Floats:
-    """A column that is written as an estimate is, as logarithms of ratios: no effect is 0."""
+    """A column that is written as an estimate is, so that no effect is 0: logarithms of ratios."""
     value = effects[column].to_numpy(dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(effects["scale"] == "log", np.log(value), value))
+
+
+def _as_size(effects: pd.DataFrame, distance: Floats) -> Floats:
+    """Distances between positions, not negative, as sizes."""
     means = effects["reference_mean"].abs().groupby(effects["metric"]).transform("mean")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        relative = np.where(value == 0, 0.0, value / means.to_numpy(dtype=np.float64))
-        difference = np.sign(relative) * np.log1p(np.abs(relative))
-        return np.where(effects["scale"] == "log", np.log(value), difference)
+        relative = np.where(distance == 0, 0.0, distance / means.to_numpy(dtype=np.float64))
+        return np.asarray(np.where(effects["scale"] == "log", distance, np.log1p(relative)))
 
 
 def level_spans(effects: pd.DataFrame) -> pd.DataFrame:
@@ -50,12 +56,13 @@ def level_spans(effects: pd.DataFrame) -> pd.DataFrame:
 
     Only levels with a shown effect count as apart from the baseline. ``least`` and ``most`` are the
     span's ends when every effect goes to an end of its interval, shown or not; NaN without any.
+    All three are differences of the metric, or of its logarithm on a log scale.
 
     Args:
         effects: All rows of one metric.
 
     Returns:
-        ``span``, ``least``, ``most`` (as sizes) by factor, in the order of the rows.
+        ``span``, ``least``, ``most`` by factor, in the order of the rows.
     """
     shown = beyond_noise(effects).to_numpy(dtype=bool)
     sure = ~has_survivors_only(effects).to_numpy(dtype=bool)
@@ -81,13 +88,19 @@ def beyond_noise(effects: pd.DataFrame) -> pd.Series:
 
 
 def depends_on_others(effects: pd.DataFrame) -> pd.Series:
-    """Rows whose effect differs between pairs beyond noise, and is not of survivors alone."""
+    """Rows whose effect differs between pairs beyond noise, and is not of survivors alone.
+
+    Pairs that differ by less than a hundredth of a shown effect are left out, unless it is exact.
+    """
     varies = effects["varies"].fillna(False).astype(bool)
-    return varies & ~has_survivors_only(effects)
+    with np.errstate(invalid="ignore"):
+        apart = position(effects, "pair_high") - position(effects, "pair_low")
+        slight = apart < _SLIGHT * np.abs(position(effects, "estimate"))
+    return varies & ~has_survivors_only(effects) & ~(slight & ~effects["exact"].astype(bool))
 
 
 def importance(effects: pd.DataFrame) -> Floats:
-    """How large what is shown of each row is, its reach where it varies; 0 if nothing is."""
+    """How large what is shown of each row is, its `reach` where it varies; 0 if nothing is."""
     shown = np.where(beyond_noise(effects), size(effects), 0.0)
     return np.maximum(shown, np.where(depends_on_others(effects), reach(effects), 0.0))
 
@@ -100,14 +113,15 @@ def has_survivors_only(effects: pd.DataFrame) -> pd.Series:
 def rank_factors(frames: Frames, effects: pd.DataFrame, measure: str) -> list[str]:
     """All factors, by what is shown of them on a measure's primary metrics.
 
-    The most influential is first; factors of which nothing is shown keep the grid's order.
+    The most influential is first; factors of which nothing is shown keep the grid's order, and the
+    placebo is last whatever is shown of it.
     """
     info = frames.metric_info
     metrics = info.loc[(info["measure"] == measure) & info["primary"], "metric"]
     rows = effects[effects["metric"].isin(metrics)]
     largest = pd.Series(importance(rows), index=rows["factor"].to_numpy()).groupby(level=0).max()
     factors = [str(factor) for factor in frames.factors["factor"].unique()]
-    return sorted(factors, key=lambda factor: -float(largest.get(factor, 0.0)))
+    return sorted(factors, key=lambda name: (name == PLACEBO, -float(largest.get(name, 0.0))))
 
 
 def budget_change(effects: pd.DataFrame) -> dict[tuple[str, str], float]:

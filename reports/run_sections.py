@@ -1,11 +1,14 @@
 """How the run went and what it was, as tables of the page."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from reports.frames import STATES, Frames
 from reports.listing import Table, make_table
 from reports.records import records
-from reports.tables import loss_table, mark_table
+from reports.sizes import convention_of, scaling
+from reports.tables import loss_table
 from reports.wording import number
 
 MAX_LOSSES = 200
@@ -53,18 +56,9 @@ def losses_section(frames: Frames) -> Table | None:
     return make_table("Trials that gave no value to compare, by message.", columns, rows, note=note)
 
 
-def marks_section(frames: Frames) -> Table | None:
-    """Marks on trials; a cancelled probe is never compared."""
-    table = mark_table(frames)
-    if table.empty:
-        return None
-    rows = [[row.mark, row.measure, number(row.n)] for row in records(table)]
-    caption = "Marks on trials. A trial marked cancelled_probe is never compared."
-    return make_table(caption, {"Mark": False, "Measure": False, "Trials": True}, rows)
-
-
 def conventions_section(frames: Frames) -> Table | None:
     """What each metric and profile means."""
+    raw = scaling(frames)
     rows = [
         [
             row.metric,
@@ -72,7 +66,7 @@ def conventions_section(frames: Frames) -> Table | None:
             row.unit,
             "—" if row.better == "neither" else row.better,
             row.summary,
-            row.convention,
+            "; ".join(filter(None, [row.convention.rstrip("."), convention_of(row.metric, raw)])),
         ]
         for row in records(frames.metric_info)
     ]
@@ -88,8 +82,12 @@ def settings_section(frames: Frames) -> Table | None:
 
 def components_section(frames: Frames) -> Table | None:
     """The components the cells are made of."""
-    columns = ("kind", "name", "options", "plugin", "version", "summary", "source")
-    return _plain(frames.components, "Components in this run, and where they come from.", columns)
+    columns = ["kind", "name", "options", "plugin", "version", "summary", "source"]
+    caption = "Components in this run, and where they come from"
+    if "conformance" in frames.components:
+        columns.append("conformance")
+        caption += "; conformance: what holding each to the contracts of its kind found"
+    return _plain(frames.components, f"{caption}.", columns)
 
 
 def environment_section(frames: Frames) -> Table | None:
@@ -97,7 +95,7 @@ def environment_section(frames: Frames) -> Table | None:
     return _plain(frames.environment, "Where and with what the run was measured.", ("key", "value"))
 
 
-def _plain(frame: pd.DataFrame, caption: str, columns: tuple[str, ...]) -> Table | None:
+def _plain(frame: pd.DataFrame, caption: str, columns: Sequence[str]) -> Table | None:
     rows = [[str(row[column]) for column in columns] for row in frame.to_dict("records")]
     headings = {column.capitalize(): False for column in columns}
     return make_table(caption, headings, rows) if rows else None

@@ -1,4 +1,4 @@
-"""What was measured, as tables of the page: effects, levels, cells."""
+"""What was measured, as tables of the page: levels, cells."""
 
 from typing import Any
 
@@ -6,116 +6,27 @@ import pandas as pd
 
 from reports.frames import Frames
 from reports.listing import Table, make_table
-from reports.ranking import (
-    BUDGET,
-    beyond_noise,
-    budget_change,
-    depends_on_others,
-    has_survivors_only,
-    importance,
-    size,
-)
+from reports.panel import Panel
+from reports.ranking import BUDGET
 from reports.records import records
 from reports.tables import cell_table, level_table
-from reports.wording import bounds, change, counted, number, percent
+from reports.wording import change, counted, number
 
-MAX_EFFECTS = 500
 MAX_CELLS = 500
 MAX_FACTOR_COLUMNS = 8
 
 
-def effects_section(effects: pd.DataFrame, *, primary: bool) -> Table | None:
-    """Effects on the metrics declared primary, or on the others; by metric, the largest first."""
-    budgets, effects = effects, effects[effects["primary"] == primary]
-    if effects.empty:
-        return None
-    table = effects.assign(
-        size=size(effects),
-        weight=importance(effects),
-        lost=has_survivors_only(effects),
-        shown=beyond_noise(effects),
-        depends=depends_on_others(effects),
-    )
-    largest = table["weight"].groupby(table["metric"]).max()
-    order = sorted(table["metric"].unique(), key=lambda metric: -largest[metric])
-    table["place"] = table["metric"].map({metric: place for place, metric in enumerate(order)})
-    table = table.sort_values(
-        ["place", "weight", "size"], ascending=[True, False, False], kind="stable"
-    )
-    budget = budget_change(budgets)
-    listed = list(records(table.head(MAX_EFFECTS)))
-    rows = [_effect_row(row, budget) for row in listed]
-    classes = ["" if row.shown or row.depends else "faint" for row in listed]
-    note = ""
-    if len(table) > MAX_EFFECTS:
-        note = f"{MAX_EFFECTS} of {len(table):,} effects; all are in tables/effects.csv."
-    columns = {
-        "Change": False,
-        "Effect": True,
-        "Adjusted 95 % interval": True,
-        "Range over pairs": True,
-        "Verdict": False,
-        "Same direction": True,
-        "Pairs": True,
-        "Seeds": True,
-        "Not used": True,
-        "Parameters": True,
-    }
-    caption = (
-        "Effects of each level against its factor's baseline, all else equal: ratios for metrics "
-        "on a log scale, differences for the others. Intervals are adjusted by "
-        f"{'Holm' if primary else 'Benjamini–Hochberg'}. The range over pairs is given where the "
-        "effect depends on the other factors. The last column is what the level does to the number "
-        "of parameters."
-    )
-    return make_table(caption, columns, rows, classes, note, [row.metric for row in listed])
+def levels_section(frames: Frames, data: Panel | None = None) -> Table | None:
+    """Means by level of every metric of the measure that counts parameters.
 
-
-def _effect_row(row: Any, budget: dict[tuple[str, str], float]) -> list[str]:
-    finite = row.n_pairs > 0
-    none = 1.0 if row.scale == "log" else 0.0
-    extra = budget.get((row.factor, row.level))
-    width = "" if pd.isna(row.low) or row.exact else bounds(row.low, row.high, row.scale)
-    return [
-        f"{row.factor}: {row.reference} → {row.level}",
-        change(row.estimate, row.scale) if finite else "—",
-        width or "—",
-        bounds(row.pair_low, row.pair_high, row.scale) if row.depends else "—",
-        _verdict(row),
-        percent(row.same_sign) if finite and row.estimate != none else "—",
-        number(row.n_pairs),
-        number(row.n_seeds),
-        number(row.n_dropped),
-        change(1 + extra, "log") if extra is not None else "—",
-    ]
-
-
-def _verdict(row: Any) -> str:
-    if row.lost:
-        return "values lost, no conclusion"
-    if not row.n_pairs:
-        return "not compared"
-    if pd.isna(row.within_noise):
-        return "one seed, no interval"
-    if row.unchanged:
-        return "unchanged"
-    told = "exact" if row.exact else "beyond noise" if not row.within_noise else "inside noise"
-    if row.shown and not row.exact and not row.primary:
-        told += ", exploratory"
-    if row.depends:
-        own = f"{told}; " if row.shown or row.exact else ""
-        return f"{own}depends on {row.varies_with or 'other factors'}"
-    return told
-
-
-def levels_section(frames: Frames) -> Table | None:
-    """Means by level of every metric of the measure that counts parameters."""
+    ``data`` is `reports.panel.panel` of the run, if already computed.
+    """
     info = frames.metric_info[frames.metric_info["form"] == "metric"]
     measures = info.loc[info["metric"] == BUDGET, "measure"]
     metrics = info.loc[info["measure"].isin(measures), "metric"].to_list()
     if not metrics:
         return None
-    table = level_table(frames, metrics)
+    table = level_table(frames, metrics, data)
     if table.empty:
         return None
     rows = [
@@ -133,9 +44,12 @@ def levels_section(frames: Frames) -> Table | None:
     )
 
 
-def cells_section(frames: Frames) -> Table | None:
-    """Every cell's primary metrics and how they differ from the baseline cell's."""
-    table = cell_table(frames)
+def cells_section(frames: Frames, data: Panel | None = None) -> Table | None:
+    """Every cell's primary metrics and how they differ from the baseline cell's.
+
+    ``data`` is `reports.panel.panel` of the run, if already computed.
+    """
+    table = cell_table(frames, data)
     if table.empty:
         return None
     factors = [str(factor) for factor in frames.factors["factor"].unique()]
@@ -164,8 +78,8 @@ def cells_section(frames: Frames) -> Table | None:
     seeds = counted(int(table["n_asked"].iloc[0]), "seed")
     caption = (
         f"Means over {seeds} of the primary metrics in {counted(len(cells), 'cell')}, the baseline "
-        "first (bold), and what changes against it. Where a seed diverged, failed or has no "
-        "usable value the mean of the others is not given."
+        "first (bold), and what changes against it over the seeds that both have. Where a seed "
+        "diverged, failed or has no usable value the mean of the others is not given."
     )
     return make_table(caption, columns, rows, ["base" if base[i] else "" for i in order], note)
 
@@ -173,7 +87,8 @@ def cells_section(frames: Frames) -> Table | None:
 def _cell_values(row: Any) -> list[str]:
     lost = row.n_asked - row.n_seeds
     if row.state in ("diverged", "failed", "no value") or not row.n_seeds:
-        return [f"{row.state or 'no value'} ({lost} of {row.n_asked})", "—"]
+        named = {"marked": "cancelled probe", "": "no value"}.get(row.state, row.state)
+        return [named if named == "not applicable" else f"{named} ({lost} of {row.n_asked})", "—"]
     value = number(row.mean)
     if lost:
         value += f" ({row.n_seeds} of {row.n_asked} seeds)"

@@ -11,8 +11,10 @@ from pandas.api import types
 from reports.effects import EFFECT_COLUMNS, comparisons
 from reports.files import write_text
 from reports.frames import Frames
+from reports.interactions import INTERACTION_COLUMNS, interaction_comparisons
 from reports.pairs import baseline_level, ordered_levels
 from reports.panel import REASONS, Panel, panel
+from reports.variance import share_of_variance
 
 FRAMES = (
     "cells",
@@ -31,25 +33,42 @@ _RUNS = re.compile(r"[=+\-@\t\r]")
 _PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)", re.IGNORECASE)
 
 
-def write_tables(
-    frames: Frames, directory: Path, effects: pd.DataFrame | None = None
-) -> list[Path]:
-    """Write every frame and the table of effects as CSV, each file at once.
+WIN_COLUMNS = ("factor", "level", "reference", "metric", "better", "win_rate", "n_ranked")
+"""How often each level beats its reference, on metrics of which a direction is better."""
 
-    NaN is written as ``NaN`` and infinities as ``inf`` and ``-inf``, unknown flags as nothing. Text
-    that a spreadsheet would run gets a leading apostrophe.
+
+def write_tables(
+    frames: Frames,
+    directory: Path,
+    effects: pd.DataFrame | None = None,
+    *,
+    interactions: pd.DataFrame | None = None,
+    data: Panel | None = None,
+) -> list[Path]:
+    """Write every frame and what was made of them as CSV, each file at once.
+
+    Beside the frames: ``effects``, ``interactions``, ``variance`` (`share_of_variance`) and
+    ``win_rates`` (`WIN_COLUMNS`). NaN is written as ``NaN`` and infinities as ``inf`` and
+    ``-inf``, unknown flags as nothing. Text that a spreadsheet would run gets a leading apostrophe.
 
     Args:
         frames: The run.
         directory: The folder ``tables/``; made if it is not there.
         effects: `reports.effects.comparisons` of the run, if already computed.
+        interactions: `reports.interactions.interaction_comparisons` of it, if already computed.
+        data: `reports.panel.panel` of it, if already computed.
 
     Raises:
         OSError: The folder cannot be written.
     """
-    table = comparisons(frames) if effects is None else effects
+    data = panel(frames) if data is None else data
+    table = comparisons(frames, data) if effects is None else effects
+    both = interaction_comparisons(frames, data) if interactions is None else interactions
     tables = {name: getattr(frames, name) for name in FRAMES}
     tables["effects"] = table[list(EFFECT_COLUMNS)]
+    tables["interactions"] = both[list(INTERACTION_COLUMNS)]
+    tables["variance"] = share_of_variance(frames, data)
+    tables["win_rates"] = table.loc[table["better"] != "neither", list(WIN_COLUMNS)]
     paths: list[Path] = []
     for name, content in sorted(tables.items()):
         path = directory / f"{name}.csv"
@@ -89,8 +108,9 @@ def cell_table(frames: Frames, data: Panel | None = None) -> pd.DataFrame:
     """Every cell with its primary metrics set against the baseline cell, in the grid's order.
 
     Columns: ``cell``, ``label``, ``baseline``, ``metric``, ``unit``, ``scale``, ``mean`` (over
-    seeds; geometric on a log scale), ``delta`` (to the baseline cell: a difference, or a ratio on a
-    log scale; NaN without one), ``n_seeds`` (values used), ``n_asked``, ``state`` (``""``, or the
+    seeds; geometric on a log scale), ``delta`` (to the baseline cell, over the seeds both have: a
+    difference, or a ratio on a log scale; NaN without any, and where either lost a value),
+    ``n_seeds`` (values used), ``n_asked``, ``state`` (``""``, or the
     gravest reason for a value that is not used). A row for each cell and primary metric.
     """
     data = panel(frames) if data is None else data
@@ -100,7 +120,7 @@ def cell_table(frames: Frames, data: Panel | None = None) -> pd.DataFrame:
         if not info["primary"]:
             continue
         mean, count, grave = _cell_means(data, int(str(index)))
-        reference = mean[baseline][0] if baseline.any() else np.nan
+        delta = _paired(data, int(str(index)), baseline)
         log = info["scale"] == "log"
         parts.append(
             pd.DataFrame(
@@ -112,7 +132,7 @@ def cell_table(frames: Frames, data: Panel | None = None) -> pd.DataFrame:
                     "unit": info["unit"],
                     "scale": info["scale"],
                     "mean": np.exp(mean) if log else mean,
-                    "delta": np.exp(mean - reference) if log else mean - reference,
+                    "delta": np.exp(delta) if log else delta,
                     "n_seeds": count,
                     "n_asked": len(data.seeds),
                     "state": grave,
@@ -130,6 +150,20 @@ def _cell_means(data: Panel, index: int) -> tuple[np.ndarray, np.ndarray, list[s
     mean = np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)
     worst = data.reason[index].max(axis=1, initial=0)
     return mean, count, ["" if code == 0 else REASONS[code] for code in worst]
+
+
+def _paired(data: Panel, index: int, baseline: np.ndarray) -> np.ndarray:
+    """(C,) means of the differences to the baseline cell over the seeds both have."""
+    n_cells = len(baseline)
+    if not baseline.any():
+        return np.full(n_cells, np.nan)
+    at = int(np.flatnonzero(baseline)[0])
+    both = data.usable[index] & data.usable[index][at]
+    difference = np.where(both, data.values[index] - data.values[index][at], 0.0).sum(axis=1)
+    count = both.sum(axis=1)
+    mean = np.divide(difference, count, out=np.full(n_cells, np.nan), where=count > 0)
+    lost = (data.reason[index] >= REASONS.index("no value")).any(axis=1)
+    return np.where(lost | lost[at], np.nan, mean)
 
 
 def _is_baseline(frames: Frames) -> np.ndarray:
@@ -181,10 +215,3 @@ def loss_table(frames: Frames) -> pd.DataFrame:
         n=("seed", "size"), n_cells=("cell", "nunique"), example=("label", "first")
     ).reset_index()
     return table.sort_values(["n"], ascending=False, kind="stable", ignore_index=True)
-
-
-def mark_table(frames: Frames) -> pd.DataFrame:
-    """How many trials carry each mark: ``mark``, ``measure``, ``n``."""
-    marked = frames.trials.loc[frames.trials["marks"] != "", ["measure", "marks"]]
-    split = marked.assign(mark=marked["marks"].astype(object).str.split(",")).explode("mark")
-    return split.groupby(["mark", "measure"], sort=True).size().reset_index(name="n")

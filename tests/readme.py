@@ -8,15 +8,14 @@ from pathlib import Path
 from registry import Catalog, discover
 
 README = Path(__file__).parents[1] / "README.md"
-BEGIN = "<!-- components: written by `python -m tests.readme` -->\n"
-END = "<!-- /components -->"
+BUILT_IN = "ablations"
 
 
-def table(catalog: Catalog) -> str:
+def components(catalog: Catalog) -> str:
     """A Markdown table of the built-in components."""
     rows = ["| kind | name | options | what it is |", "|---|---|---|---|"]
     for spec in catalog.components():
-        if spec.provenance.distribution != "ablations":
+        if spec.provenance.distribution != BUILT_IN:
             continue
         options = ", ".join(f"`{option.name}`" for option in catalog.options(spec))
         source = f" ({spec.source})" if spec.source else ""
@@ -24,13 +23,32 @@ def table(catalog: Catalog) -> str:
     return "\n".join(rows) + "\n"
 
 
+def measures(catalog: Catalog) -> str:
+    """A Markdown table of the built-in measures; metrics that a conclusion may rest on are bold."""
+    rows = ["| measure | metrics | options | costs | needs |", "|---|---|---|---|---|"]
+    for spec in catalog.measures():
+        if spec.provenance.distribution != BUILT_IN:
+            continue
+        options = ", ".join(f"`{option.name}`" for option in catalog.options(spec))
+        named = ", ".join(f"**`{m.name}`**" if m.primary else f"`{m.name}`" for m in spec.metrics)
+        rows.append(f"| `{spec.name}` | {named} | {options} | {spec.cost} | {spec.needs} |")
+    return "\n".join(rows) + "\n"
+
+
+TABLES = {"components": components, "measures": measures}
+
+
 def current(text: str, catalog: Catalog) -> str:
     """The README with its tables as they should be."""
-    before, _, rest = text.partition(BEGIN)
-    _, found, after = rest.partition(END)
-    if not found:
-        raise SystemExit("README.md has lost the marks around its component table")
-    return before + BEGIN + table(catalog) + END + after
+    for name, table in TABLES.items():
+        begin = f"<!-- {name}: written by `python -m tests.readme` -->\n"
+        end = f"<!-- /{name} -->"
+        before, _, rest = text.partition(begin)
+        _, found, after = rest.partition(end)
+        if not found:
+            raise SystemExit(f"README.md has lost the marks around its table of {name}")
+        text = before + begin + table(catalog) + end + after
+    return text
 
 
 def main() -> int:

@@ -8,7 +8,9 @@ import subprocess
 import pytest
 
 import ablations
+import reports
 from tests.ablations.test_engine import GRID
+from tests.reports.simulated_measures import measured_run
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 
@@ -52,6 +54,15 @@ def test_the_report_opens_from_disk_without_a_console_message(page, tmp_path):
     assert console == []
     assert "placement" in dom
     assert re.search(r"<h1[^>]*>small</h1>", dom)
+
+
+@pytest.mark.slow
+def test_the_pictures_of_every_measure_open_without_a_console_message(tmp_path):
+    frames = measured_run({"norm": ["layernorm", "rmsnorm"]}, seeds=2, leaks=True)
+    page = reports.write(frames, tmp_path / "run")
+    dom, console = open_page(page, tmp_path / "profile", "--dump-dom")
+    assert console == []
+    assert "Reads the future" in dom
 
 
 @pytest.mark.slow

@@ -4,6 +4,8 @@ import ast
 import re
 from pathlib import Path
 
+from ruamel.yaml import YAML
+
 import ablations
 from registry import discover
 from tests.readme import current
@@ -29,6 +31,21 @@ def test_its_grid_is_the_default_grid(tmp_path):
     assert [m.choice for m in ours.measures] == [m.choice for m in theirs.measures]
     planned = ablations.plan(ours)
     assert (len(planned.cells), planned.trials) == (72, 360)
+
+
+def test_the_measures_that_it_shows_can_be_asked_for():
+    (block,) = [block for block in blocks("yaml") if block.startswith("measures:")]
+    shown = YAML(typ="safe").load(block)
+    grid = ablations.load_grid(
+        {"name": "a", "factors": {"norm": ["layernorm", "rmsnorm"]}, **shown}
+    )
+    assert ablations.plan(grid).trials == 2 * 2 * 3
+    _, flow, *_ = grid.measures
+    assert {name: flow.choice.options[name] for name in flow.choice.given} == {
+        option.name: option.default
+        for option in discover().options(flow.spec)
+        if option.name in flow.choice.given
+    }
 
 
 def test_its_commands_are_shell_lines_that_ci_finds():
@@ -58,4 +75,5 @@ def test_its_python_uses_public_names():
 
 def test_its_figures_are_there():
     for path in re.findall(r"\]\((docs/[^)]+)\)", README):
-        assert (ROOT / path).stat().st_size > 10_000
+        least = 10_000 if path.endswith(".png") else 1_000
+        assert (ROOT / path).stat().st_size > least

@@ -10,6 +10,7 @@ from typing import Any
 
 from ablations.grids.document import DataPath, show
 from ablations.grids.faults import Faulty
+from ablations.grids.placebo import PLACEBO, factor_path
 from ablations.grids.reading import Reading
 from ablations.models.written import entry
 from registry.errors import RegistryError
@@ -56,7 +57,7 @@ def read_measures(reading: Reading) -> dict[str, WrittenMeasure]:
             reading.faults.add(inside, str(error), True)
             continue
         if spec.name in found:
-            reading.faults.add(path, f"measure {spec.name!r} is asked for twice")
+            reading.faults.add(path, _twice(spec, found[spec.name].spec))
             continue
         choice = reading.faults.attempt(inside, partial(_choose, reading, spec, options))
         found[spec.name] = WrittenMeasure(
@@ -77,12 +78,19 @@ def check_modes(
         key = name.partition(".")[0]
         if len(reading.levels[name]) == 1:
             continue
-        if modes == {"static"} and key in _STATIC_BLIND:
+        if modes == {"static"} and (key in _STATIC_BLIND or name == PLACEBO):
             words = f"has no effect: what is measured ({names}) depends on shapes alone"
-            reading.faults.add(("factors", name), words, True)
+            reading.faults.add(factor_path(name), words, True)
         elif "running" not in modes and key == "dropout":
             words = f"has no effect: nothing that is measured ({names}) trains"
             reading.faults.add(("factors", name), words, True)
+
+
+def _twice(spec: MeasureSpec, other: MeasureSpec) -> str:
+    owners = sorted({spec.provenance.distribution, other.provenance.distribution})
+    if len(owners) == 1:
+        return f"measure {spec.name!r} is asked for twice"
+    return f"one grid cannot take measure {spec.name!r} of {' and of '.join(owners)}"
 
 
 def _choose(reading: Reading, spec: MeasureSpec, options: Mapping[str, Any]) -> Choice:

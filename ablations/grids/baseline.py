@@ -10,6 +10,7 @@ from ablations.grids.document import DataPath
 from ablations.grids.factors import Subject
 from ablations.grids.faults import Faulty
 from ablations.grids.levels import Levels
+from ablations.grids.placebo import PLACEBO
 from ablations.grids.reading import Reading
 from ablations.models.labels import level_label
 from ablations.models.model import PARTS
@@ -38,10 +39,12 @@ def read_baseline(
     reading: Reading, measures: Mapping[str, WrittenMeasure], levels: Levels
 ) -> dict[str, str]:
     """The label of one level for every factor."""
-    named = {
-        name: levels.named(name, value, ("baseline", name))
-        for name, value in reading.data.get("baseline", {}).items()
-    }
+    written = dict(reading.data.get("baseline", {}))
+    if PLACEBO in written:
+        del written[PLACEBO]
+        words = "is not for a grid to choose: it is always first; leave it out"
+        reading.faults.add(("baseline", PLACEBO), words, True)
+    named = {name: levels.named(name, value, ("baseline", name)) for name, value in written.items()}
     baseline = {}
     for name, subject in levels.subjects.items():
         label = named.get(name)

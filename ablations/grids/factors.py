@@ -9,13 +9,14 @@ from typing import Any, Literal
 from ablations.grids.asked_measures import WrittenMeasure
 from ablations.grids.document import show
 from ablations.grids.faults import Faulty
+from ablations.grids.placebo import PLACEBO
 from ablations.grids.reading import Reading
 from ablations.models.model import COMPONENT_KINDS, PARTS, Model
 from ablations.models.written import entries
 from registry.errors import RegistryError, nearest
 from registry.spec import ComponentSpec, MeasureSpec
 
-Scope = Literal["model", "measure"]
+Scope = Literal["model", "measure", "stream"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +29,8 @@ class Level:
 
 @dataclass(frozen=True, kw_only=True)
 class Factor:
-    """What varies: a key of the model or an option of a component, or an option of a measure."""
+    """What varies: a key of the model or an option of a component, an option of a measure, or
+    the random stream that a trial draws from."""
 
     name: str
     levels: tuple[Level, ...]
@@ -45,7 +47,8 @@ class Taker:
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """What a factor varies: a key or a part of it, or an option and those that take it."""
+    """What a factor varies: a key or a part of it, an option and those that take it, or nothing
+    but the random stream."""
 
     name: str
     scope: Scope
@@ -73,6 +76,8 @@ def read_subject(
     """What a factor's name refers to; None, and a fault, when to nothing."""
     key, dot, part = name.partition(".")
     known = {spec.name for spec in reading.catalog.measures()}
+    if name == PLACEBO:
+        return Subject(name=name, scope="stream")
     if name in Model.model_fields:
         return Subject(name=name, scope="model")
     if dot and key in COMPONENT_KINDS:

@@ -83,6 +83,8 @@ class Levels:
     def _text(self, subject: Subject, value: Any) -> str:
         """A level's value, defaults filled in, as a text. Raises: Faulty."""
         key, part = subject.key, subject.part
+        if subject.scope == "stream":
+            return canonical_json(value)
         if subject.is_option:
             return self._option_text(subject, value)
         if part:

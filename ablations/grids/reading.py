@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
-from ablations.grids.document import DataPath, Document
+from ablations.grids.document import DataPath, Document, Fault
 from ablations.grids.faults import Faults, Faulty
+from ablations.grids.placebo import LEVELS, PLACEBO, misplaced
 from ablations.grids.schema import file_faults
 from ablations.models.model import PARTS
 from ablations.models.resolution import Resolver
@@ -23,10 +24,12 @@ class Reading:
         self.document = document
         self.catalog = catalog
         self.resolver = Resolver(catalog)
-        self.faults = Faults(file_faults(document.data))
+        self.faults = Faults(_file_faults(document.data))
         self.data = _without(document.data, [fault.path for fault in self.faults.found])
         self.model: dict[str, Any] = self.data.get("model", {})
-        self.levels: dict[str, list[Any]] = self.data.get("factors", {})
+        self.levels: dict[str, list[Any]] = dict(self.data.get("factors", {}))
+        if self.data.get(PLACEBO):
+            self.levels[PLACEBO] = list(LEVELS)
 
     def varied(self, key: str) -> dict[str, list[Any]]:
         """The options of a component key or measure that are factors, with their levels."""
@@ -61,6 +64,15 @@ class Reading:
                 own = value if isinstance(value, dict) else set(names) - {"head"}
                 parts += [f"{key}.{part}" for part in names if part in own]
         return frozenset([*self.model, *parts])
+
+
+def _file_faults(data: Mapping[str, Any]) -> list[Fault]:
+    """What does not fit the schema; of a factor with a reserved name nothing but that."""
+    found = file_faults(data)
+    fault = misplaced(data)
+    if fault is None:
+        return found
+    return [*(other for other in found if other.path[:2] != fault.path), fault]
 
 
 def _option(path: DataPath) -> str | int | None:

@@ -21,11 +21,10 @@ def unmet(text: str, catalog: Catalog) -> str:
         return f"expected a name and versions alone, such as 'my-plugin>=1.2', not {show(text)}"
     name = canonicalize_name(wanted.name)
     distributions = {record.name.partition(":")[0] for record in catalog.plugins}
-    records = [
-        record
-        for record in catalog.plugins
-        if canonicalize_name(record.name.partition(":")[0]) == name
-    ]
+    records = [record for record in catalog.plugins if _distribution(record.name) == name]
+    for plugin in catalog.left_out:
+        if _distribution(plugin.name) == name:
+            return f"plugin {plugin.name!r} is left out by {plugin.by}"
     if not records:
         return f"plugin {wanted.name!r} is not installed; {nearest(wanted.name, distributions)}"
     for record in records:
@@ -36,6 +35,10 @@ def unmet(text: str, catalog: Catalog) -> str:
         except InvalidVersion:
             met = False
         if not met:
-            version = record.version or "without a version"
-            return f"needs {text}, but {version} is installed"
+            what = f"{record.version} is installed" if record.version else "it has no version"
+            return f"needs {text}, but {what}"
     return ""
+
+
+def _distribution(plugin: str) -> str:
+    return canonicalize_name(plugin.partition(":")[0])

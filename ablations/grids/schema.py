@@ -74,6 +74,11 @@ class GridFile(Strict):
         Annotated[int, Field(ge=1, le=MAX_SEEDS)] | Annotated[list[Seed], _MANY],
         Expected(f"an integer from 1 to {MAX_SEEDS} or a list of integers ≥ 0", items=Seed),
     ] = Field(default=3, description="how many (5: 0 to 4), or which")
+    placebo: Annotated[bool, Expected("true or false")] = Field(
+        default=False,
+        description="whether to add the factor placebo, whose levels differ in their random stream "
+        "alone: what chance makes of a comparison",
+    )
     measures: Annotated[list[Measured], _MANY, Expected("a list of at least one measure")] = Field(
         description="what is done to each trial"
     )
@@ -82,6 +87,20 @@ class GridFile(Strict):
     )
     exclude: Annotated[list[Excluded], Expected("a list of exclusions")] = Field(
         default=[], description="combinations that are left out"
+    )
+    plugins: Annotated[
+        list[
+            Annotated[
+                str,
+                Field(min_length=1),
+                Expected("a module's name, or the path of a .py file or of a package's folder"),
+            ]
+        ],
+        Expected("a list of modules and paths"),
+    ] = Field(
+        default=[],
+        description="plugins that are not installed: modules, .py files or packages' folders, "
+        "paths relative to this file",
     )
     requires: Annotated[
         list[Annotated[str, Expected("text such as 'my-plugin>=1.2'")]],

@@ -6,18 +6,38 @@ Shapes: B batch, T tokens, D d_model, V vocabulary, L blocks.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping
 from typing import Annotated
 
-import torch
 from annotated_types import Gt
-from torch import Tensor
 
 from ablations.architecture import Architecture
+from ablations.data import RANDOM, files_of
 from ablations.decoder import Decoder
+from ablations.initialization import slices
+from ablations.losses import Loss
+from ablations.measures.trends import EXPLODING, VANISHING, decay, furthest, ratio
 from ablations.observation import Observation, PassOptions, pass_flops
 from ablations.results import ProfileValues
+from ablations.sizes import norm, rms
 from ablations.trial import Measurement, TrialContext
+
+ROLES = (
+    "q",
+    "k",
+    "v",
+    "attention_output",
+    "gate",
+    "up",
+    "down",
+    "norm",
+    "bias",
+    "key_bias",
+)
+"""Roles of parameters that have profiles of their own; what a block holds beside is `other`."""
+
+CANCELLED_PROBE = "cancelled_probe"
 
 
 class GradientFlow:
@@ -28,13 +48,25 @@ class GradientFlow:
         s_l = rms(x_l) · ‖∂L/∂x_l‖        rms over all elements, ‖·‖ over (B, T, D)
 
     which, unlike ‖∂L/∂x_l‖, does not change when a component rescales the stream: the raw gradient
-    shrinks as the stream grows, whatever reaches the weights. `sensitivity_ratio` is s_0 / s_(L−1);
-    `sensitivity_decay` the factor that one block contributes on the way back, exp(−b) for the
-    least-squares line log s_l = a + b·l: 1 keeps, below 1 shrinks, above 1 grows. Neither exists
-    where a sensitivity is zero. Sums of squares are taken in float64.
+    shrinks as the stream grows, whatever reaches the weights. What is said of depth rests on it
+    alone: `sensitivity_ratio` is s_0 / s_(L−1); `sensitivity_decay` the factor that one block
+    contributes on the way back, exp(−b) for the least-squares line log s_l = a + b·l, and
+    `decay_fit` how much of log s that line explains (R²); `worst_layer` the block l whose s_l is
+    the furthest from s_(L−1), and `worst_ratio` s_l / s_(L−1) there; `vanishing` and `exploding`
+    are 1 where some block's ratio is below 1e-2, or above 1e2, and mark the trial.
+
+    A probe whose gradient the last norm cancels is marked `cancelled_probe`
+    (`ablations.losses.surviving_fraction`), and nothing is said of its ratios along depth.
 
     `embedding` is the norm of the gradient that reaches the token embedding through the stack: at
-    the embedding's output, summed over the tokens of each row; a tied head adds nothing to it.
+    the embedding's output, summed over the tokens of each row; a tied head adds nothing to it. It
+    is told in units of the loss over units of the embeddings: `gradient_unit` is what it would be,
+    but for tokens that meet in a row, if the sensitivity of the stack's output y reached the
+    embedding whole, rms(y) · ‖∂L/∂y‖ · scale / rms(u), u the scaled embeddings with positions.
+
+    Parameter gradients are told for each block and role. The key bias has a role of its own: its
+    gradient is zero unless keys are rotated or normed, since softmax ignores what is added to all
+    of a query's scores.
     """
 
     def __init__(
@@ -42,107 +74,119 @@ class GradientFlow:
         *,
         batch: Annotated[int, Gt(0)] = 2,
         length: Annotated[int, Gt(0)] | None = None,
+        loss: Loss = "cross_entropy",
+        data: str = RANDOM,
     ) -> None:
-        self.options = PassOptions(batch=batch, length=length)
+        self.options = PassOptions(batch=batch, length=length, loss=loss, data=data)
 
     def convention(self) -> str:
         """What the figures rest on, in words."""
-        length = self.options.length or "context"
-        return (
-            f"mean cross-entropy of uniformly random targets on {self.options.batch} × {length} "
-            "random tokens, evaluation mode, at initialization"
-        )
+        return self.options.in_words
 
     def unsupported(self, architecture: Architecture) -> str | None:
         """Why a cell cannot be measured so, told before anything runs."""
-        length, context = self.options.length, architecture.context
-        if length is not None and length > context:
-            return f"length {length} is over the context {context}"
-        return None
+        return self.options.unsupported(architecture.context, architecture.vocab_size)
 
     def flops(self, decoder: Decoder) -> float:
         """What one trial computes, for a plan."""
         return pass_flops(decoder, self.options)
 
+    def files(self) -> list[str]:
+        """The text that the figures depend on."""
+        return [str(path) for path in files_of(self.options.data)]
+
     def measure(self, context: TrialContext) -> Measurement:
         """Return the figures of one shared pass."""
         seen = context.observe(self.options)
-        sizes = [_rms(stream) for stream in seen.streams]
-        raw = [_norm(gradient) for gradient in seen.stream_gradients]
+        sizes = [rms(stream) for stream in seen.streams]
+        raw = [norm(gradient) for gradient in seen.stream_gradients]
         sensitivity = [size * gradient for size, gradient in zip(sizes, raw, strict=True)]
-        blocks = _block_norms(context, seen)
         metrics = {
             "loss": float(seen.loss),
             "embedding": _embedding_norm(context, seen),
             "embedded_rms": sizes[0],
         }
-        if len(sensitivity) > 1:
-            related = {
-                "sensitivity_ratio": _ratio(sensitivity),
-                "sensitivity_decay": _decay(sensitivity),
-                "raw_ratio": _ratio(raw),
-            }
-            metrics |= {name: value for name, value in related.items() if value is not None}
+        summed = sizes[0] if seen.summed is None else rms(seen.summed)
+        if summed:
+            arriving = rms(seen.output) * norm(seen.output_gradient)
+            metrics["gradient_unit"] = arriving * context.architecture.embedding_scale / summed
+        if seen.surviving_fraction is not None:
+            metrics["surviving_fraction"] = seen.surviving_fraction
+        marks = [CANCELLED_PROBE] if seen.cancelled else []
+        if len(sensitivity) > 1 and not seen.cancelled:
+            trends = _trends(sensitivity)
+            metrics |= trends | {"raw_ratio": ratio(raw), "stream_ratio": ratio(sizes[::-1])}
+            marks += [name for name in ("vanishing", "exploding") if trends[name] == 1]
         profiles = {
-            "sensitivity": sensitivity,
-            "stream_gradient": raw,
-            "stream_rms": sizes,
-            "block_gradient_norm": [norm for norm, _ in blocks],
-            "block_gradient_rms": [norm / math.sqrt(max(count, 1)) for norm, count in blocks],
+            "sensitivity": dict(enumerate(sensitivity)),
+            "stream_gradient": dict(enumerate(raw)),
+            "stream_rms": dict(enumerate(sizes)),
+            **_parameter_profiles(context.decoder(), seen),
         }
         return Measurement(
             metrics=metrics,
             profiles={
-                name: ProfileValues.along("depth", values) for name, values in profiles.items()
+                name: ProfileValues(
+                    axis="depth", positions=tuple(values), values=tuple(values.values())
+                )
+                for name, values in profiles.items()
             },
+            marks=tuple(marks),
         )
 
 
-def _rms(tensor: Tensor) -> float:
-    return float(tensor.double().square().mean().sqrt())
-
-
-def _norm(tensor: Tensor) -> float:
-    return float(torch.linalg.vector_norm(tensor, dtype=torch.float64))
+def _trends(sensitivity: list[float]) -> dict[str, float]:
+    """What the sensitivities (L,) come to, at least two of them."""
+    factor, fit = decay(sensitivity)
+    layer, furthest_ratio = furthest(sensitivity)
+    last = sensitivity[-1]
+    known = all(map(math.isfinite, sensitivity)) and last > 0
+    return {
+        "sensitivity_ratio": ratio(sensitivity),
+        "sensitivity_decay": factor,
+        "decay_fit": fit,
+        "worst_layer": float(layer),
+        "worst_ratio": furthest_ratio,
+        "vanishing": float(min(sensitivity) < VANISHING * last) if known else math.nan,
+        "exploding": float(max(sensitivity) > EXPLODING * last) if known else math.nan,
+    }
 
 
 def _embedding_norm(context: TrialContext, seen: Observation) -> float:
     """‖∂L/∂x_0‖ with the tokens of each vocabulary row summed, as the embedding collects them."""
     gradient = seen.embedded_gradient.flatten(0, 1).double()  # (B·T, D)
     rows = gradient.new_zeros(context.architecture.vocab_size, gradient.shape[1])  # (V, D)
-    return _norm(rows.index_add_(0, seen.tokens.flatten(), gradient))
+    return norm(rows.index_add_(0, seen.tokens.flatten(), gradient))
 
 
-def _block_norms(context: TrialContext, seen: Observation) -> list[tuple[float, int]]:
-    """For each depth the norm of its block's parameter gradients, and how many there are."""
-    squares: dict[str, float] = {}
-    counts: dict[str, int] = {}
-    for name, gradient in seen.parameter_gradients.items():
-        if name.startswith("blocks."):
-            block = name.split(".")[1]
-            squares[block] = squares.get(block, 0.0) + _norm(gradient) ** 2
-            counts[block] = counts.get(block, 0) + gradient.numel()
-    architecture = context.architecture
-    blocks = [str(layer // architecture.share_layers) for layer in range(architecture.depth)]
-    return [(math.sqrt(squares.get(block, 0.0)), counts.get(block, 0)) for block in blocks]
-
-
-def _ratio(values: Sequence[float]) -> float | None:
-    """First over last; None where nothing reached the last, NaN where a value is not finite."""
-    if not all(map(math.isfinite, values)):
-        return math.nan
-    return values[0] / values[-1] if values[-1] else None
-
-
-def _decay(values: Sequence[float]) -> float | None:
-    """exp(−b) of the least-squares line log v_l = a + b·l; None where a value is zero."""
-    if not all(map(math.isfinite, values)):
-        return math.nan
-    if not all(values):
-        return None
-    logs = [math.log(value) for value in values]
-    center = (len(logs) - 1) / 2
-    slope = sum((layer - center) * value for layer, value in enumerate(logs)) / sum(
-        (layer - center) ** 2 for layer in range(len(logs))
-    )
-    return math.exp(-slope)
+def _parameter_profiles(decoder: Decoder, seen: Observation) -> Mapping[str, dict[int, float]]:
+    """Norm and root mean square of the parameter gradients of each block, all and by role."""
+    squares: dict[tuple[str, int], float] = defaultdict(float)  # by group and unique block
+    counts: dict[tuple[str, int], int] = defaultdict(int)
+    for piece in slices(decoder):
+        if piece.part is None or piece.part.layer is None:
+            continue
+        gradient = seen.parameter_gradients[piece.info.path]
+        whole = gradient[piece.rows] if gradient.ndim else gradient
+        square = norm(whole) ** 2
+        role = piece.info.role if piece.info.role in ROLES else "other"
+        block = int(piece.part.slot.split(".")[1])
+        for group in ("block", role):
+            squares[group, block] += square
+            counts[group, block] += whole.numel()
+    profiles: dict[str, dict[int, float]] = {}
+    architecture = decoder.architecture
+    for group in ("block", *ROLES, "other"):
+        places = {
+            layer: (group, layer // architecture.share_layers)
+            for layer in range(architecture.depth)
+            if group == "block" or (group, layer // architecture.share_layers) in counts
+        }
+        if places:
+            norms = {layer: math.sqrt(squares[place]) for layer, place in places.items()}
+            profiles[f"{group}_gradient_norm"] = norms
+            profiles[f"{group}_gradient_rms"] = {
+                layer: value / math.sqrt(max(counts[places[layer]], 1))
+                for layer, value in norms.items()
+            }
+    return profiles

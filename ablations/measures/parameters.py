@@ -9,6 +9,7 @@ from ablations.results import ProfileValues
 from ablations.trial import Measurement, TrialContext
 
 EMBEDDINGS = ("token_embedding", "position_embedding")
+BIASES = ("bias", "key_bias")
 
 
 class Parameters:
@@ -30,7 +31,7 @@ class Parameters:
             count = _size(piece)
             by["total"] += count
             by[_share(piece)] += count
-            if piece.info.role == "bias":
+            if piece.info.role in BIASES:
                 by["bias"] += count
             if piece.part is not None and piece.part.layer is not None:
                 per_block[piece.part.slot.split(".")[1]] += count

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ablations.storage.arrays import StoredArrays
+from ablations.storage.conformity import joined, read_conformities, read_marks
 from ablations.storage.errors import StoreError
 
 if TYPE_CHECKING:
@@ -30,7 +34,7 @@ WHERE plan.skipped IS NOT NULL OR plan_identities.identity IS NOT NULL
 ORDER BY plan.position, plan_seeds.position, plan_measures.position
 """
 
-_PLANNED = """
+PLANNED = """
 FROM plan
 CROSS JOIN plan_seeds
 CROSS JOIN plan_measures
@@ -39,17 +43,23 @@ JOIN trials USING (cell, seed, measure, identity)
 """
 
 METRICS = f"""
-SELECT cell, seed, metric, value {_PLANNED} JOIN metrics USING (cell, seed, measure)
+SELECT cell, seed, metric, value {PLANNED} JOIN metrics USING (cell, seed, measure)
 WHERE plan.skipped IS NULL
 ORDER BY plan.position, plan_seeds.position, plan_measures.position, metric
 """
 
 PROFILES = f"""
 SELECT cell, seed, profile, axis, profiles.position, step, value
-{_PLANNED} JOIN profiles USING (cell, seed, measure)
+{PLANNED} JOIN profiles USING (cell, seed, measure)
 WHERE plan.skipped IS NULL
 ORDER BY plan.position, plan_seeds.position, plan_measures.position, profile, step,
     profiles.position
+"""
+
+ARRAYS = f"""
+SELECT cell, seed, name, measure, identity {PLANNED} JOIN arrays USING (cell, seed, measure)
+WHERE plan.skipped IS NULL
+ORDER BY plan.position, plan_seeds.position, plan_measures.position, name
 """
 
 INTEGER, NUMBER, FLAG, TEXT = "int64", "float64", "bool", "str"
@@ -92,14 +102,18 @@ COLUMNS = {
     ),
     "environment": {"key": TEXT, "value": TEXT},
 }
-OPTIONAL = {"metric_info": {"exact": FLAG}}
+OPTIONAL = {
+    "metric_info": {"exact": FLAG, "scales_with": TEXT},
+    "components": {"conformance": TEXT},
+}
 
 DOCUMENTS = ("metric_info", "factors", "settings", "components", "environment")
 """Tables that are kept whole, as JSON."""
 
 
-def read_frames(connection: sqlite3.Connection) -> Frames:
-    """Everything that belongs to the grid last run, as one moment saw it."""
+def read_frames(connection: sqlite3.Connection, path: Path) -> Frames:
+    """Everything that belongs to the grid last run, as one moment saw it; arrays as they are asked
+    for, from the file at `path`."""
     from reports.frames import Frames
 
     connection.execute("BEGIN")
@@ -109,15 +123,26 @@ def read_frames(connection: sqlite3.Connection) -> Frames:
             raise StoreError("nothing has been run in this directory yet")
         tables = {
             name: _frame(connection.execute(query).fetchall(), COLUMNS[name])
-            for name, query in (("trials", TRIALS), ("metrics", METRICS), ("profiles", PROFILES))
+            for name, query in (("metrics", METRICS), ("profiles", PROFILES))
         }
+        trials = connection.execute(TRIALS).fetchall()
         documents = {name: json.loads(meta[name]) for name in DOCUMENTS}
+        marks, conformities = read_marks(connection), read_conformities(connection)
         cells = connection.execute(
             "SELECT cell, label, levels FROM plan JOIN cells USING (cell) ORDER BY position"
         ).fetchall()
+        arrays = {
+            (cell, seed, name): (measure, identity)
+            for cell, seed, name, measure, identity in connection.execute(ARRAYS)
+        }
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+    tables["trials"] = _frame([_marked(row, marks) for row in trials], COLUMNS["trials"])
+    for row in documents["components"]:
+        if "examination" in row:
+            found = conformities.get(row["examination"])
+            row["conformance"] = found.text if found else "not examined"
     for name, rows in documents.items():
         columns = COLUMNS[name] | {
             column: kind
@@ -133,7 +158,16 @@ def read_frames(connection: sqlite3.Connection) -> Frames:
         ],
         dict.fromkeys(("cell", "label", *factors), TEXT),
     )
-    return Frames(name=meta["name"], grid=meta["grid"], **tables)
+    stored = StoredArrays(path.absolute(), arrays)
+    return Frames(name=meta["name"], grid=meta["grid"], arrays=stored, **tables)
+
+
+def _marked(row: tuple[Any, ...], marks: Mapping[str, tuple[str, ...]]) -> tuple[Any, ...]:
+    """A trial's row with the marks of its cell's components, where it has been measured."""
+    cell, seed, measure, state, message, own, seconds = row
+    if state in ("done", "diverged"):
+        own = joined(own, marks.get(cell, ()))
+    return cell, seed, measure, state, message, own, seconds
 
 
 def _frame(rows: list[Any], columns: dict[str, str]) -> pd.DataFrame:

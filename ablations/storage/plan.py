@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ablations.examining import Examination
 
 Rows = tuple[Mapping[str, Any], ...]
 
@@ -29,7 +32,8 @@ class RunPlan:
 
     `cells`, `seeds` and `measures` are in the order of the grid, skipped cells among them.
     `identities` tells for each cell that is run and each measure done to it which results belong
-    to it; a measure without one is not done to that cell. The rows of the tables are those of
+    to it; a measure without one is not done to that cell. `examinations` holds by their keys those
+    of the components, `examined` the keys of each cell's. The rows of the tables are those of
     `reports.frames.Frames`, as plain values.
     """
 
@@ -39,6 +43,8 @@ class RunPlan:
     seeds: tuple[int, ...]
     measures: tuple[str, ...]
     identities: Mapping[tuple[str, str], str]
+    examinations: Mapping[str, Examination] = field(default_factory=dict)
+    examined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     settings: Rows = field(default=())
     factors: Rows = field(default=())
     metric_info: Rows = field(default=())

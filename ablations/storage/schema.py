@@ -66,15 +66,18 @@ def open_writable(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def open_readonly(path: Path) -> sqlite3.Connection:
-    """Open the file at `path` for reading, while it is written to or after."""
+def open_readonly(path: Path, *, whole: bool = True) -> sqlite3.Connection:
+    """Open the file at `path` for reading, while it is written to or after.
+
+    `whole` says whether to look through all of it for damage, which takes as long as reading it.
+    """
     if not path.is_file():
         raise StoreError(f"{path.parent} holds no run: there is no {path.name}")
     with explained(path):
         connection = _connect(path, "mode=ro")
         try:
             try:
-                _check(connection, path)
+                _check(connection, path, whole)
             except sqlite3.OperationalError:
                 # A run that ended unclean leaves a file whose journal SQLite would have to make
                 # anew, which it cannot in a directory that is not writable. If there is nothing
@@ -83,7 +86,7 @@ def open_readonly(path: Path) -> sqlite3.Connection:
                     raise
                 connection.close()
                 connection = _connect(path, "immutable=1")
-                _check(connection, path)
+                _check(connection, path, whole)
         except BaseException:
             connection.close()
             raise
@@ -127,7 +130,7 @@ def _create(connection: sqlite3.Connection) -> None:
     )
 
 
-def _check(connection: sqlite3.Connection, path: Path) -> None:
+def _check(connection: sqlite3.Connection, path: Path, whole: bool = True) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION:
         raise NotAStore(f"{path} is a database of another program: choose another directory")
@@ -137,6 +140,8 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
             f"{path} has layout {version}, and this version of ablations reads layout {VERSION}: "
             "install the version that wrote it"
         )
+    if not whole:
+        return
     (finding,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if finding != "ok":
         raise damaged(path, finding)

@@ -1,11 +1,12 @@
 """Axes that a person reads: ratios as ``2×`` or ``+5 %``, numbers with separators."""
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import Formatter, FuncFormatter, MaxNLocator, NullLocator
 
 from reports.wording import MINUS, PERCENT, number
 
@@ -57,24 +58,42 @@ def difference_axis(axes: Axes) -> None:
     )
 
 
-def value_axis(axes: Axes, which: Literal["x", "y"], scale: str) -> None:
-    """Label an axis that holds a metric's values, on its scale."""
+def value_axis(axes: Axes, which: Literal["x", "y"], scale: str, most: int = 6) -> None:
+    """Label an axis that holds a metric's values, on its scale, with at most so many numbers."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     if scale == "log":
         low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
-        axis.set_major_locator(_FixedLog(low, high))
+        axis.set_major_locator(_FixedLog(low, high, most))
         axis.set_minor_locator(NullLocator())
     else:
-        axis.set_major_locator(MaxNLocator(5))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
+        axis.set_major_locator(MaxNLocator(most - 1))
+    axis.set_major_formatter(_Apart())
+
+
+class _Apart(Formatter):
+    """Numbers with as many digits as tell them apart."""
+
+    def __call__(self, value: float, pos: int | None = None) -> str:
+        """One number alone."""
+        return _tick(value)
+
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        """All numbers of an axis."""
+        texts: list[str] = []
+        for digits in range(4, 13):
+            texts = [_tick(value, digits) for value in values]
+            if len(set(texts)) == len(texts):
+                break
+        return texts
 
 
 class _FixedLog(MaxNLocator):
     """Round values on a log axis: 1, 2, 5 where they fit, else powers of ten, else linear steps."""
 
-    def __init__(self, low: float, high: float) -> None:
-        super().__init__(5)
+    def __init__(self, low: float, high: float, most: int) -> None:
+        super().__init__(most - 1)
         self._range = (low, high)
+        self._most = most
 
     def __call__(self) -> list[float]:
         low, high = self._range
@@ -89,16 +108,17 @@ class _FixedLog(MaxNLocator):
         ):
             places = [d * 10.0**k for k in range(first, last + 1, step) for d in digits]
             ticks = [place for place in places if low <= place <= high]
-            if len(ticks) <= 6:
+            if len(ticks) <= self._most:
                 break
         if len(ticks) < 3:  # less than a decade: evenly spaced values are round enough
-            return [float(t) for t in MaxNLocator(5).tick_values(low, high) if low <= t <= high]
+            even = MaxNLocator(self._most - 1).tick_values(low, high)
+            return [float(tick) for tick in even if low <= tick <= high]
         return ticks
 
 
-def _tick(value: float) -> str:
+def _tick(value: float, digits: int = 4) -> str:
     """A round value: no zeros after the last digit, nor the rounding its computation left."""
-    text = f"{abs(value):.4g}"
+    text = f"{abs(value):.{digits}g}"
     if "e" in text or abs(value) >= 1000:
         text = number(float(text))
     return f"{MINUS}{text}" if value < 0 else text

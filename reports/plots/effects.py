@@ -1,6 +1,7 @@
 """Effects of all levels on one metric, with their intervals."""
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from reports.records import records
 from reports.wording import bounds, change, counted, short, span
 
 MAX_ROWS = 30
+DAGGER = " †"
 STATES = ("shown", "exact", "inside noise", "unchanged", "no interval", "values lost")
 """What an effect's marker says."""
 
@@ -31,12 +33,19 @@ _NARROW = 0.03  # of the axis: a shorter range over pairs hides behind its marke
 _BELOW = 0.27  # of a row: where the range over pairs is drawn, clear of the interval
 
 
-def effects_table(effects: pd.DataFrame, metric: str, limit: int = MAX_ROWS) -> pd.DataFrame:
+def effects_table(
+    effects: pd.DataFrame,
+    metric: str,
+    flags: Collection[tuple[str, str, str]] = (),
+    limit: int = MAX_ROWS,
+) -> pd.DataFrame:
     """The rows to draw for one metric, the largest first.
 
     Args:
         effects: `reports.effects.comparisons` of a run.
         metric: Which metric.
+        flags: Factor, level and metric of what is no evidence, as in `reports.sizes.size_flags`;
+            its name gets a dagger.
         limit: How many rows at most; the smallest effects are left out.
 
     Returns:
@@ -72,7 +81,10 @@ def effects_table(effects: pd.DataFrame, metric: str, limit: int = MAX_ROWS) -> 
                 ("x_pair_high", "pair_high"),
             )
         }
-    names = [f"{f} = {lv}" for f, lv in zip(rows["factor"], rows["level"], strict=True)]
+    names = [
+        f"{f} = {lv}{DAGGER if (f, lv, metric) in flags else ''}"
+        for f, lv in zip(rows["factor"], rows["level"], strict=True)
+    ]
     return rows.assign(name=pd.Series(names, dtype=object), status=status, **position)
 
 
@@ -158,9 +170,9 @@ def _figures(row: Any, space: str = " ") -> str:
     """An effect with its interval, or that there is none."""
     if row.status == "unchanged":
         return "none"
-    text = change(row.estimate, row.scale)
+    text = change(row.estimate, row.scale, row.low, row.high)
     if not row.exact and not math.isnan(row.low):
-        text += f"{space}({bounds(row.low, row.high, row.scale)})"
+        text += f"{space}({bounds(row.low, row.high, row.scale, row.estimate)})"
     return text
 
 
@@ -169,7 +181,7 @@ def _handle(status: str, theme: Theme) -> Line2D:
         "shown": "beyond noise",
         "exact": "exact",
         "inside noise": "inside seed noise",
-        "no interval": "one seed, no interval",
+        "no interval": "no interval can be given",
         "unchanged": "unchanged",
         "values lost": "values lost, no conclusion",
     }
@@ -214,6 +226,8 @@ def describe_effects(table: pd.DataFrame, metric: str, n_all: int) -> tuple[str,
         )
     if n_all > len(table):
         caption += f" The {len(table)} largest of {n_all:,}; the others are in tables/effects.csv."
+    if table["name"].str.endswith(DAGGER).any():
+        caption += f"{DAGGER} sizes differ too: not evidence of flow."
     dropped = int(table["n_dropped"].sum())
     if dropped:
         caption += f" {counted(dropped, 'paired observation')} not used (see the table of effects)."

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import matplotlib as mpl
 from matplotlib import font_manager
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from reports.frames import Frames
@@ -137,7 +138,10 @@ def _glyphs() -> frozenset[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """A figure as SVG data URIs for light and dark pages, with what it shows in words."""
+    """A figure as SVG data URIs for light and dark pages, with what it shows in words.
+
+    ``warning`` is what a reader must know before looking at it, or ``""``.
+    """
 
     light: str
     dark: str
@@ -145,6 +149,7 @@ class Drawing:
     height: int
     alt: str
     caption: str
+    warning: str = ""
 
 
 class Plot(Protocol):
@@ -155,7 +160,7 @@ class Plot(Protocol):
         ...
 
 
-def draw(plot: Plot, *, alt: str, caption: str) -> Drawing:
+def draw(plot: Plot, *, alt: str, caption: str, warning: str = "") -> Drawing:
     """Draw a figure for both themes: once, and then with the colours of the dark one.
 
     Drawing is nearly all of what a report takes to write.
@@ -163,8 +168,10 @@ def draw(plot: Plot, *, alt: str, caption: str) -> Drawing:
     buffer = io.BytesIO()
     with LIGHT.context():
         figure = plot(theme=LIGHT)
-        # Without a date, so that the same run gives the same bytes.
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        # Without a date, so that the same run gives the same bytes. `Figure.savefig` gives the same
+        # too, but draws everything a first time to lay it out, which drawing does anyway.
+        canvas: Any = FigureCanvasSVG(figure)
+        canvas.print_svg(buffer, metadata={"Date": None, "Creator": None})
     width, height = (round(float(side) * 96) for side in figure.get_size_inches())
     light = buffer.getvalue().decode("utf-8")
     return Drawing(
@@ -174,6 +181,7 @@ def draw(plot: Plot, *, alt: str, caption: str) -> Drawing:
         height=height,
         alt=alt,
         caption=caption,
+        warning=warning,
     )
 
 

@@ -11,13 +11,20 @@ from registry import Catalog, ComponentSpec, PluginRecord, Provenance, discover
 from tests.ablations import strangers
 
 STRANGERS = {
-    "norm": {"drawing": strangers.Drawing, "in_place": strangers.InPlace},
+    "norm": {
+        "drawing": strangers.Drawing,
+        "in_place": strangers.InPlace,
+        "fading": strangers.Fading,
+        "tanh": strangers.Tanh,
+    },
     "initializer": {"careless": strangers.Careless},
     "placement": {
         "other_names": strangers.OtherNames,
         "hiding": strangers.Hiding,
         "keeping": strangers.Keeping,
         "undecided": strangers.Undecided,
+        "veiled": strangers.Veiled,
+        "twice": strangers.Twice,
     },
     "attention": {
         "mean": strangers.Mean,

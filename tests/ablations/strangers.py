@@ -56,6 +56,41 @@ class Drawing(nn.Module):
         return x + self.shift
 
 
+class _Fade(torch.autograd.Function):
+    """Leaves x as it is, and multiplies the gradient."""
+
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.factor = factor
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.factor, None
+
+
+class Fading(nn.Module):
+    """A norm whose gradient is `factor` times what it should be."""
+
+    def __init__(self, dims: Dims, *, factor: float) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x):
+        return _Fade.apply(torch.nn.functional.layer_norm(x, x.shape[-1:]), self.factor)
+
+
+class Tanh(nn.Module):
+    """DynamicTanh without parameters (arXiv:2503.10622)."""
+
+    def __init__(self, dims: Dims, *, alpha: float) -> None:
+        super().__init__()
+        self.alpha = alpha
+
+    def forward(self, x):
+        return torch.tanh(self.alpha * x)
+
+
 class OtherNames(nn.Module):
     """A pre-norm block whose parts have other names, come in another order, and draw."""
 
@@ -80,6 +115,36 @@ class Hiding(OtherNames):
         super().__init__(dims, norm, feed_forward, attention, residual)
         del self.norms
         self.norms = [norm(), norm()]
+
+
+class Veiled(nn.Module):
+    """A post-norm block behind whose last norm something else stands."""
+
+    final_norm = False
+
+    def __init__(self, dims: Dims, norm, feed_forward, attention, residual) -> None:
+        super().__init__()
+        self.attention, self.feed_forward = attention(), feed_forward()
+        self.add, self.norms = residual(), nn.ModuleList([norm(), norm()])
+
+    def forward(self, x, **mixing):
+        x = self.norms[0](self.add(x, self.attention(x, **mixing)))
+        return self.norms[1](self.add(x, self.feed_forward(x))) * 2
+
+
+class Twice(nn.Module):
+    """A block with two attentions, one after the other."""
+
+    final_norm = True
+
+    def __init__(self, dims: Dims, norm, attention, residual) -> None:
+        super().__init__()
+        self.first, self.second = attention(), attention()
+        self.norms, self.add = nn.ModuleList([norm(), norm()]), residual()
+
+    def forward(self, x, **mixing):
+        x = self.add(x, self.first(self.norms[0](x), **mixing))
+        return self.add(x, self.second(self.norms[1](x), **mixing))
 
 
 class Undecided(OtherNames):

@@ -210,7 +210,10 @@ def test_components_lists_what_is_registered(inline):
     }
     status, text, _ = inline("components")
     assert status == 0
-    assert "rmsnorm" in text
+    listed, _, measures = text.partition("\n\nmeasure\n")
+    assert "rmsnorm" in listed
+    assert "  gradient_flow: How the loss's gradient reaches each depth at init" in measures
+    assert "      cost: one forward and backward pass" in measures
 
 
 def test_plugins_lists_who_registered_what(inline):
@@ -241,10 +244,13 @@ def test_new_grid_runs_as_it_is_and_overwrites_nothing(inline, tmp_path):
     assert (status, err) == (2, "grid.yaml exists and is left as it is; give another path\n")
 
 
+OPTIONAL_KEYS = ("exclude", "placebo", "dtype", "threads", "timeout", "requires", "design")
+
+
 def test_every_example_in_a_new_grid_is_valid(inline, tmp_path):
     inline("new", "grid", "grid.yaml")
     text = (tmp_path / "grid.yaml").read_text(encoding="utf-8")
-    keys = ("exclude:", "  - {", "dtype:", "threads:", "timeout:", "requires:", "design:")
+    keys = ("  - {", *(f"{key}:" for key in OPTIONAL_KEYS))
     lines = [
         line.removeprefix("# ") if line.removeprefix("# ").startswith(keys) else line
         for line in text.splitlines()

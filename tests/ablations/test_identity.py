@@ -1,11 +1,15 @@
 """Identities: what must be measured anew after an edit, and what may be reused."""
 
+import ast
 import importlib
 import sys
+from pathlib import Path
 
 import pytest
 
-from ablations.identity import components_of, identity
+from ablations.builtin import register_measures
+from ablations.identity import ENGINE, components_of, identity
+from ablations.read_files import ReadFiles
 from ablations.sources import Sources
 from registry.spec import Choice
 from tests.ablations.decoders import small
@@ -16,7 +20,7 @@ CONTENT = {"norm": "layernorm", "depth": 3}
 
 
 def asked(content=CONTENT, measure=MEASURE, bits=BITS, **model):
-    return identity(content, small(**model), measure, bits, Sources({}))
+    return identity(content, small(**model), measure, bits, Sources({}), ReadFiles())
 
 
 def test_the_same_question_has_the_same_identity():
@@ -71,7 +75,7 @@ def with_norm(target):
 def test_an_edit_anywhere_in_a_plugin_counts_for_its_cells_alone(stranger):
     def both():
         theirs = with_norm("stranger_norms.norms:Norm")
-        return identity(CONTENT, theirs, MEASURE, BITS, Sources({})), asked()
+        return identity(CONTENT, theirs, MEASURE, BITS, Sources({}), ReadFiles()), asked()
 
     before, ours_before = both()
     assert both() == (before, ours_before)
@@ -83,7 +87,9 @@ def test_an_edit_anywhere_in_a_plugin_counts_for_its_cells_alone(stranger):
 
 def test_nothing_of_a_plugin_is_imported_for_it(stranger):
     (stranger / "__init__.py").write_text("raise SystemExit('imported')\n")
-    identity(CONTENT, with_norm("stranger_norms.norms:Norm"), MEASURE, BITS, Sources({}))
+    identity(
+        CONTENT, with_norm("stranger_norms.norms:Norm"), MEASURE, BITS, Sources({}), ReadFiles()
+    )
     assert "stranger_norms" not in sys.modules
 
 
@@ -102,3 +108,52 @@ def test_components_are_all_that_a_decoder_is_built_from():
     assert names == {
         "layernorm", "rmsnorm", "none", "gelu", "mlp", "mqa", "rope", "add", "pre", "normal",
     }  # fmt: skip
+
+
+class Reading:
+    """A measure whose figures depend on a text."""
+
+    def __init__(self, *, text: str, batch: int = 1) -> None:
+        self.text = text
+
+    def files(self):
+        return [Path(self.text)]
+
+
+def test_the_content_of_a_file_that_a_measure_reads_counts(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("one")
+
+    def reading(**options):
+        target = f"{__name__}:Reading"
+        return asked(measure=Choice(name="reading", target=target, options=options))
+
+    before = reading(text=str(text))
+    assert reading(text=str(text)) == before
+    text.write_text("two")
+    assert reading(text=str(text)) != before
+    text.write_text("one")
+    assert reading(text=str(text)) == before
+    assert reading(text=str(text), batch=2) != before
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def imports_of(module):
+    """The modules of ours that one imports."""
+    tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8"))
+    found = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    return {name for name in found if name and name.startswith("ablations.")}
+
+
+def test_the_engine_is_all_of_ours_that_a_figure_passes_through():
+    own = {str(spec.target).partition(":")[0] for spec in register_measures()}
+    assert "ablations.measures.gradient_flow" in own
+    passed, waiting = set(), {"ablations.trial", *own}
+    while waiting:
+        module = waiting.pop()
+        passed.add(module)
+        waiting |= imports_of(module) - passed
+    assert {f"ablations.{module}" for module in ENGINE} == passed - own
+    assert list(ENGINE) == sorted(ENGINE)

@@ -1,5 +1,6 @@
 """A trial in a worker: each measure has a state of its own, and what comes back is plain."""
 
+import dataclasses
 import math
 import pickle
 import random
@@ -8,7 +9,15 @@ import pytest
 
 from ablations.builtin import GRADIENT_FLOW, PARAMETERS
 from ablations.results import ProfileValues
-from ablations.trial import Measurement, NotApplicable, PlannedMeasure, Trial, measure_trial
+from ablations.streams import stream_seed
+from ablations.trial import (
+    Measurement,
+    NotApplicable,
+    PlannedMeasure,
+    Trial,
+    TrialContext,
+    measure_trial,
+)
 from registry.spec import Choice
 from tests.ablations.decoders import small
 
@@ -111,6 +120,17 @@ def test_a_value_that_is_not_finite_is_a_result_of_its_own(value):
     assert kept == value or (math.isnan(kept) and math.isnan(value))
 
 
+def built_in():
+    return [
+        PlannedMeasure(
+            choice=Choice(name=spec.name, target=spec.target, options=options),
+            identity="",
+            declared=spec.declared,
+        )
+        for spec, options in [(PARAMETERS, {}), (GRADIENT_FLOW, {"batch": 2, "length": None})]
+    ]
+
+
 def test_trials_and_results_travel():
     asked = trial(planned(Fine), attention={"gqa": {"n_kv_heads": 2}}, activation="swiglu")
     assert pickle.loads(pickle.dumps(asked)) == asked
@@ -127,15 +147,7 @@ def test_trials_and_results_travel():
     ],
 )
 def test_the_built_in_measures_of_a_trial(model, states):
-    measures = [
-        PlannedMeasure(
-            choice=Choice(name=spec.name, target=spec.target, options=options),
-            identity="",
-            declared=spec.declared,
-        )
-        for spec, options in [(PARAMETERS, {}), (GRADIENT_FLOW, {"batch": 2, "length": None})]
-    ]
-    result = measure_trial(trial(*measures, **model))
+    result = measure_trial(trial(*built_in(), **model))
     assert {m.state for m in result.measures} == states
     assert result.measures[0].state == "done"
 
@@ -148,3 +160,20 @@ def test_a_measure_that_rolls_dice_does_not_depend_on_the_others():
     state = random.getstate()
     measure_trial(trial(planned(Rolling)))
     assert random.getstate() == state
+
+
+def test_a_stream_of_a_seed_is_drawn_from_as_if_it_were_the_seed():
+    asked = dataclasses.replace(trial(*built_in(), planned(Rolling)), stream="placebo")
+    other = dataclasses.replace(asked, stream="", seed=stream_seed(7, "placebo"))
+    assert TrialContext(asked).seed == TrialContext(other).seed == other.seed != 7
+    found, expected = measure_trial(asked), measure_trial(other)
+    assert found.seed == 7
+    assert figures(found) == figures(expected)
+    plain = figures(measure_trial(dataclasses.replace(asked, stream="")))
+    assert plain["parameters.total"] == figures(found)["parameters.total"]
+    assert plain["rolling.fine"] != figures(found)["rolling.fine"]
+    assert plain["gradient_flow.loss"] != figures(found)["gradient_flow.loss"]
+
+
+def figures(result):
+    return {name: value for m in result.measures for name, value in m.metrics.items()}

@@ -324,7 +324,11 @@ def test_roles_name_the_rows_of_the_fused_projection() -> None:
             ParameterRole(role="k", rows=(32, 48)),
             ParameterRole(role="v", rows=(48, 64)),
         ],
-        "qkv.bias": ParameterRole(role="bias"),
+        "qkv.bias": [
+            ParameterRole(role="bias", rows=(0, 32)),
+            ParameterRole(role="key_bias", rows=(32, 48)),
+            ParameterRole(role="bias", rows=(48, 64)),
+        ],
         "out.weight": ParameterRole(role="attention_output"),
         "out.bias": ParameterRole(role="bias"),
     }

@@ -14,7 +14,7 @@ from registry import (
     discover,
     hookimpl,
 )
-from registry.discovery import BUILTIN
+from registry.clashes import BUILTIN
 from tests.registry.plugins import (
     FakeEntryPoint,
     Thing,
@@ -73,12 +73,18 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "misspelt": (
         lambda: plugin_of(lambda: [norm("a")], "register_component"),
         "unknown hook 'register_component'; did you mean 'register_components'? known: "
-        "register_components, register_executors, register_measures",
+        "register_components, register_executors, register_measures, run_finished, run_started, "
+        "trial_finished",
+    ),
+    "misspelt event": (
+        lambda: plugin_of(lambda: None, "trial_ended"),
+        "unknown hook 'trial_ended'; did you mean 'trial_finished'? known: register_components, "
+        "register_executors, register_measures, run_finished, run_started, trial_finished",
     ),
     "no hooks": (
         lambda: SimpleNamespace(register_components=lambda: [norm("a")]),
         "implements no hook (with @hookimpl); hooks: register_components, register_measures, "
-        "register_executors",
+        "register_executors, run_started, trial_finished, run_finished",
     ),
     "nothing": (lambda: plugin(), "registers nothing"),
     "kind": (
@@ -181,6 +187,37 @@ def test_a_plugin_may_use_every_hook_and_several_functions_and_generators() -> N
     assert [catalog.measure("loss").name, catalog.executor("later").name] == ["loss", "later"]
 
 
+def test_a_plugin_may_follow_runs_and_register_nothing() -> None:
+    heard: list[object] = []
+    follower = plugin()
+    follower.trial_finished = hookimpl(lambda trial: heard.append(trial))
+    catalog = found(entry(follower), entry(plugin(norm("tanh")), "other"))
+    assert outcomes(catalog) == {"dyt:plugin": ("", []), "other:plugin": ("", ["tanh"])}
+    assert [sorted(record.follows) for record in catalog.plugins] == [["trial_finished"], []]
+    catalog.plugins[0].follows["trial_finished"](run="a run", trial="a trial")
+    assert heard == ["a trial"]
+
+
+def test_a_plugin_that_failed_follows_nothing() -> None:
+    twice = plugin(norm("a"), norm("a"))
+    taken = plugin(norm("layernorm"))
+    for made in (twice, taken):
+        made.trial_finished = hookimpl(lambda trial: None)
+    catalog = found(entry(twice), entry(taken, "z"), entry(plugin(norm("layernorm")), BUILTIN))
+    assert [(record.state, dict(record.follows)) for record in catalog.plugins] == [
+        ("loaded", {}),
+        ("failed", {}),
+        ("failed", {}),
+    ]
+
+
+def test_a_hook_that_follows_with_another_argument_is_refused_in_one_line() -> None:
+    (record,) = found(entry(plugin_of(lambda result: None, "trial_finished"))).plugins
+    assert record.message.endswith(
+        "Argument(s) {'result'} are declared in the hookimpl but can not be found in the hookspec"
+    )
+
+
 def test_a_hook_of_another_version_may_be_marked_as_optional() -> None:
     made = plugin(norm("tanh"))
     made.register_dreams = hookimpl(optionalhook=True)(lambda: 1 / 0)
@@ -226,40 +263,6 @@ def test_one_plugin_under_two_entry_points_counts_once() -> None:
         "zzz:plugin": ("is the same plugin as dyt:a", []),
     }
     assert catalog.component("norm", "tanh").provenance.entry_point == "a"
-
-
-def test_one_distribution_cannot_use_a_name_in_two_plugins() -> None:
-    catalog = found(
-        entry(plugin(norm("tanh"), norm("ball")), name="a"),
-        entry(plugin(norm("tanh")), name="b"),
-        entry(plugin(norm("tanh")), "other"),
-    )
-    message = "norm 'tanh' is registered by dyt:a and by dyt:b"
-    assert outcomes(catalog) == {
-        "dyt:a": (message, []),
-        "dyt:b": (message, []),
-        "other:plugin": ("", ["tanh"]),
-    }
-
-
-def test_names_of_built_ins_are_reserved_within_their_kind() -> None:
-    position = ComponentSpec(kind="position", name="layernorm", target=Thing)
-    catalog = found(
-        entry(plugin(norm("layernorm"), norm("rmsnorm")), BUILTIN),
-        entry(plugin(norm("rmsnorm"), norm("tanh"), norm("layernorm")), "aaa"),
-        entry(plugin(position), "zzz"),
-    )
-    taken = "is built in: choose another name"
-    assert outcomes(catalog) == {
-        "aaa:plugin": (
-            f"norm 'rmsnorm' {taken}; norm 'layernorm' {taken}",
-            [],
-        ),
-        "ablations:plugin": ("", ["layernorm", "rmsnorm"]),
-        "zzz:plugin": ("", ["layernorm"]),
-    }
-    assert catalog.component("norm", "layernorm").provenance.distribution == BUILTIN
-    assert catalog.component("norm", f"{BUILTIN}/rmsnorm").name == "rmsnorm"
 
 
 def test_a_plugin_cannot_claim_to_be_another_distribution() -> None:

@@ -136,8 +136,12 @@ def test_everything_named_has_its_name_checked() -> None:
             "the profiles of measure 'loss' are a list of Profile, not 'curve'",
         ),
         (
-            lambda: measure(profiles=[replace(CURVE, name="loss")]),
-            "measure 'loss' declares 'loss' twice",
+            lambda: measure(profiles=[CURVE, CURVE]),
+            "measure 'loss' declares profile 'curve' twice",
+        ),
+        (
+            lambda: measure(metrics=[LOSS, LOSS]),
+            "measure 'loss' declares metric 'loss' twice",
         ),
     ],
 )

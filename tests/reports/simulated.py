@@ -219,6 +219,13 @@ def interacting(scale: str, noise: float = 0.01) -> Frames:
     return make_frames(factors, {"x": np.exp(values) if scale == "log" else values}, scale=scale)
 
 
+def twelve_cells(flow: np.ndarray, seed: int = 0) -> Frames:
+    """Logarithms ``flow`` by norm (2), placement (2) and act (3), a little noise, five seeds."""
+    factors = {"norm": ["a", "b"], "placement": ["pre", "post"], "act": ["gelu", "silu", "swiglu"]}
+    noise = np.random.default_rng(seed).normal(0, 0.02, size=(12, 5))
+    return make_frames(factors, {"x": np.exp(flow.reshape(12, 1) + noise)}, scale="log")
+
+
 def empty_run() -> Frames:
     """A run of the default grid in which nothing has been measured yet."""
     frames = default_run(seeds=2)

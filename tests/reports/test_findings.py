@@ -10,7 +10,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reports import Finding, Frames, state_findings
-from tests.reports.simulated import default_run, empty_run, interacting, make_frames, set_state
+from reports.effects import comparisons
+from reports.interactions import interaction_comparisons
+from reports.panel import panel
+from tests.reports.simulated import (
+    default_run,
+    empty_run,
+    interacting,
+    make_frames,
+    set_state,
+    twelve_cells,
+)
 
 TWO_BY_TWO = {"norm": ["a", "b"], "size": ["1", "2"]}
 NOISE = np.random.default_rng(1).normal(0, 0.05, size=(4, 4))
@@ -41,7 +51,7 @@ def test_the_factor_that_matters_most_leads(default: list[Finding]) -> None:
     ]
     assert re.fullmatch(
         r"gradient_flow\.embedding: placement matters most; placement = post instead of pre makes "
-        r"it 2\.1\d times as large \(adjusted 95 % interval 2\.\d\d to 2\.\d\d; 36 pairs, 5 seeds; "
+        r"it 2\.1\d times as large \(adjusted 95 % interval 2\.\d\d to 2\.\d\d times; 36 pairs, 5 seeds; "
         r"same direction in every pair; under 0\.01 % fewer parameters\)\.",
         plain(default[0].text),
     )
@@ -117,25 +127,42 @@ def test_an_effect_that_cancels_is_told(scale: str) -> None:
     kinds = {(f.kind, f.factor) for f in state_findings(frames)}
     assert {("depends", "norm"), ("most", "size")} <= kinds
     text = next(t for t in texts(frames, "depends") if "norm = b" in t)
-    low_high = "0.49\\d to 2.0\\d times" if scale == "log" else "-0.[67]\\d+ to \\+0.[67]\\d+ unit"
+    two, half = {
+        "log": (r"2\.00 times, 1\.9\d to 2\.0\d times", r"0\.499 times, 0\.4\d+ to 0\.5\d+ times"),
+        "linear": (r"\+0\.69\d unit, \+0\.6\d+ to \+0\.7\d+",
+                   r"-0\.69\d unit, -0\.7\d+ to -0\.6\d+"),
+    }[scale]  # fmt: skip
     assert re.match(
-        "x: norm = b instead of a has no common direction: it depends on placement, from "
-        f"{low_high} over the pairs \\(adjusted 95 % interval .*same direction in 50 % of the pair",
+        "x: norm = b instead of a has no common direction: it depends on placement, shown with "
+        f"placement = post \\({half}\\) and pre \\({two}\\) \\(95 % intervals by placement, adjusted "
+        r"for all that was looked at; 4 pairs, 5 seeds; same direction in 50 % of the pairs\)\.",
         text,
     )
     assert not any("norm = b" in noise for noise in texts(frames, "noise"))
     (most,) = texts(frames, "most")
     assert "matters most" not in most
     assert re.match(
-        r"x: size has the largest mean effect, though over the pairs \w+ goes from", most
+        r"x: size has the largest mean effect, though by \w+ \w+ goes from", most
     )
+
+
+def test_tables_that_are_computed_already_are_used() -> None:
+    frames = twelve_cells(np.random.default_rng(3).normal(size=(2, 2, 3)))
+    data = panel(frames)
+    given = state_findings(
+        frames,
+        comparisons(frames, data),
+        interactions=interaction_comparisons(frames, data),
+        data=data,
+    )
+    assert given == state_findings(frames)
 
 
 def test_one_side_of_an_interaction_does_not_matter_most() -> None:
     values = np.log([1, 1, 2, 0.5])[:, None] + NOISE / 5  # size: nothing under a, ÷4 under b
     found = texts(make_frames(TWO_BY_TWO, {"x": np.exp(values)}, scale="log"), "most")
     assert found[0].startswith(
-        "x: size has the largest mean effect, though over the pairs norm goes from 0."
+        "x: size has the largest mean effect, though by size norm goes from 0."
     )
 
 
@@ -143,7 +170,7 @@ def test_a_leader_with_both_directions_does_not_matter_most() -> None:
     values = np.exp(np.array([0, 0, 1, -0.2])[:, None] + NOISE / 50)
     (text, *_) = texts(make_frames(TWO_BY_TWO, {"x": values}, scale="log"), "most")
     assert "matters most" not in text
-    assert "times as large on average, but it depends on norm: from " in text
+    assert "times as large on average, but it depends on norm: shown only with norm = b (" in text
 
 
 def test_both_directions_alone_keep_a_leader_from_mattering_most() -> None:
@@ -157,23 +184,35 @@ def test_both_directions_alone_keep_a_leader_from_mattering_most() -> None:
     assert text.startswith(
         "x: norm has the largest mean effect; norm = b instead of a makes it 2.0"
     )
-    assert "on average, but it depends on the other factors: from 0.90" in text
+    assert re.search(
+        r"on average, but it depends on the other factors: pair means go from 0\.90\d to 2\.7\d "
+        r"times, noise included \(adjusted",
+        text,
+    )
 
 
 def test_differences_are_ranked_as_they_are() -> None:
     # The references of size average to nothing: against them its effect would be endless.
     values = np.array([-5, 4, 5, 14])[:, None] + NOISE / 10
     (text,) = texts(make_frames(TWO_BY_TWO, {"x": values}), "most")
-    assert text.startswith("x: norm matters most; norm = b instead of a changes it by +10.0 unit")
+    assert text.startswith("x: norm matters most; norm = b instead of a changes it by +9.999 unit")
 
 
 def test_exact_effects_that_cancel_and_that_differ() -> None:
     values = np.repeat([[10.0], [10.0], [20.0], [5.0]], 2, axis=1)
     frames = make_frames(TWO_BY_TWO, {"x": values}, scale="log")
     assert texts(frames, "depends") == [
-        "x: norm = b instead of a has no common direction: it depends on the other factors, from "
-        "0.500 to 2.00 times over the pairs (exact, no seed changes it; mean of 2 pairs; 2 seeds)."
+        "x: norm = b instead of a has no common direction: it depends on size, shown with size = 2 "
+        "(0.500 times) and 1 (2.00 times) (exact, no seed changes it; mean of 2 pairs; 2 seeds)."
     ]
+    # What no factor tells alone has its range.
+    values = np.repeat([10.0, 10, 10, 10, 20, 5, 5, 20], 2).reshape(8, 2)
+    factors = TWO_BY_TWO | {"width": ["x", "y"]}
+    found = texts(make_frames(factors, {"x": values}, scale="log"), "depends")
+    assert next(text for text in found if "norm = b" in text).startswith(
+        "x: norm = b instead of a has no common direction: it depends on the other factors, "
+        "pair means go from 0.500 to 2.00 times (exact"
+    )
     values = np.repeat([[10.0], [10.0], [20.0], [30.0]], 2, axis=1)
     text = texts(make_frames(TWO_BY_TWO, {"x": values}), "most")[0]
     assert "mean of 2 pairs, from +10 to +20; 2 seeds; same direction in every pair" in text
@@ -207,20 +246,43 @@ def test_one_seed_of_a_metric_declared_exact() -> None:
     assert not [f for f in found if f.kind == "undecided"]
 
 
-@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf, None])
-def test_values_without_a_logarithm_leave_no_finding(value: float | None) -> None:
+def eight_cells() -> tuple[dict[str, list[str]], np.ndarray]:
     factors = {"norm": ["a", "b"], "size": ["1", "2", "3", "4"]}
-    values = np.exp(np.repeat([0.0, 0.2], 4)[:, None] + np.tile(NOISE / 20, (2, 1)))
-    values[6:] = np.nan if value is None else value
+    noise = np.random.default_rng(1).normal(0, 0.002, size=(8, 4))
+    return factors, np.exp(np.repeat([0.0, 0.2], 4)[:, None] + noise)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf, 1e200])
+def test_values_without_a_logarithm_leave_no_finding(value: float) -> None:
+    factors, values = eight_cells()
+    values[6:] = value
     frames = make_frames(factors, {"x": values}, scale="log")
-    if value is None:
-        frames = replace(frames, metrics=frames.metrics[frames.metrics["value"].notna()])
     assert not texts(frames, "most") + texts(frames, "effect")
+    (text,) = texts(frames, "undecided")
+    assert text == (
+        "x: no conclusion is drawn about 3 effects (norm = b, size = 3 and size = 4), as 8 trials "
+        "gave no usable value, in 2 of 8 cells, all with norm = b (the table of effects has what "
+        "the survivors alone say, which is no finding)."
+    )
+    two = {"norm": ["a", "b"], "size": ["1", "2"]}  # so few effects are told one by one
+    frames = make_frames(two, {"x": values[[0, 1, 4, 6]]}, scale="log")
     text = next(t for t in texts(frames, "undecided") if "norm = b" in t)
     assert text.startswith(
-        "x: no conclusion is drawn about norm = b instead of a, as 8 of 16 paired observations are "
-        "not used: 8 without a usable value. Among the survivors alone: 1.22 times, "
+        "x: no conclusion is drawn about norm = b instead of a, as 4 of 8 paired observations are "
+        "not used: 4 without a usable value. Among the survivors alone: 1.22 times, "
     )
+
+
+def test_where_a_metric_has_no_meaning_nothing_is_lost() -> None:
+    """A measure leaves out what a trial does not have: the rest is concluded from, and counted."""
+    factors, values = eight_cells()
+    values[6:] = np.nan
+    frames = make_frames(factors, {"x": values}, scale="log")
+    frames = replace(frames, metrics=frames.metrics[frames.metrics["value"].notna()])
+    (text,) = texts(frames, "most")
+    assert text.startswith("x: norm matters most; norm = b instead of a makes it 1.221 times")
+    assert text.endswith("; 8 of 16 paired observations are not used: 8 not applicable).")
+    assert not [t for t in texts(frames, "undecided") if "no conclusion" in t]
 
 
 @pytest.mark.parametrize(
@@ -295,7 +357,11 @@ def test_parameters_are_told_beside_other_metrics_only(default: list[Finding]) -
 
 def test_exploratory_effects_are_counted_not_told(default: list[Finding]) -> None:
     (text,) = [plain(f.text) for f in default if f.kind == "exploratory"]
-    assert re.match(r"Exploratory: \d+ of 21 effects on 3 further metrics lie outside noise", text)
+    assert re.match(
+        r"Exploratory: \d+ of 21 effects and \d+ of 57 interactions on 3 further metrics lie "
+        r"outside noise, and \d+ of the effects depend on the other factors",
+        text,
+    )
     assert not any("raw_ratio" in f.text for f in default)
 
 
@@ -315,6 +381,7 @@ def test_exploratory_effects_are_counted_not_told(default: list[Finding]) -> Non
 )
 def test_no_sentence_holds_a_nan_or_an_infinity(values: list[float], scale: str) -> None:
     frames = make_frames(TWO_BY_TWO, {"metric": np.reshape(values, (4, 3))}, scale=scale)
+    frames = replace(frames, metric_info=frames.metric_info.assign(better="lower"))
     for finding in state_findings(frames):
         assert not re.search(r"\bnan\b|\binf\b|∞", finding.text, re.IGNORECASE), finding.text
         figures = [finding.estimate, finding.low, finding.high]

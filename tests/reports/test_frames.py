@@ -1,10 +1,12 @@
 """The contract of the frames: what is refused, and with which words."""
 
+import pickle
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -82,6 +84,38 @@ def test_factor_columns_are_the_factors(frames: Frames) -> None:
 def test_cells_with_equal_levels_are_refused(frames: Frames) -> None:
     with pytest.raises(ValueError, match="two cells have the same level of every factor"):
         replace(frames, cells=frames.cells.assign(norm="a"))
+
+
+def test_what_a_metric_scales_with_is_a_metric(frames: Frames) -> None:
+    info = frames.metric_info
+    scaled = replace(frames, metric_info=info.assign(scales_with="x"))
+    assert list(scaled.metric_info["scales_with"]) == ["x"] * len(info)
+    replace(frames, metric_info=info.assign(scales_with=""))
+    with pytest.raises(ValueError) as error:
+        replace(frames, metric_info=info.assign(scales_with="y"))
+    assert str(error.value) == (
+        "frame 'metric_info', column 'scales_with': unknown 'y'; expected one of: metric_info, "
+        "form metric"
+    )
+    with pytest.raises(ValueError) as error:
+        replace(frames, metric_info=info.assign(scales_with=None))
+    assert str(error.value).startswith(
+        "frame 'metric_info', column 'scales_with': expected text in every row, got object"
+    )
+
+
+def test_arrays_are_optional_and_of_known_cells(frames: Frames) -> None:
+    assert frames.arrays == {}
+    cell = frames.cells["cell"].iloc[0]
+    held = replace(frames, arrays={(cell, 0, "x.map"): np.eye(2)})
+    assert replace(held, name="other").arrays[cell, 0, "x.map"].shape == (2, 2)
+    assert pickle.loads(pickle.dumps(held)).arrays.keys() == held.arrays.keys()
+    assert held == replace(frames, arrays={})
+    with pytest.raises(ValueError) as error:
+        replace(frames, arrays={("f" * 16, 0, "x.map"): np.eye(2)})
+    assert str(error.value) == (
+        "arrays: unknown cell 'ffffffffffffffff'; expected one of: cells.cell"
+    )
 
 
 def test_import_is_light() -> None:

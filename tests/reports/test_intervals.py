@@ -11,6 +11,7 @@ from statsmodels.stats.multitest import multipletests
 from reports.intervals import (
     ALPHA,
     Floats,
+    bonferroni_levels,
     false_coverage_levels,
     half_widths,
     holm_levels,
@@ -33,6 +34,12 @@ def test_t_interval_is_scipys() -> None:
 def test_without_spread_only_zero_is_no_effect() -> None:
     p = p_values(np.array([0.0, 1e-12]), np.zeros(2), np.full(2, 4.0))
     assert p.tolist() == [1.0, 0.0]
+
+
+def test_bonferronis_levels_are_those_of_all_that_were_asked_for() -> None:
+    levels, rejected = bonferroni_levels(np.array([0.01, 0.02]), n=4)  # two have no interval
+    assert levels.tolist() == [0.0125, 0.0125]
+    assert rejected.tolist() == [True, False]
 
 
 @settings(max_examples=40, deadline=None)

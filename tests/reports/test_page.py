@@ -14,8 +14,10 @@ import pandas as pd
 import pytest
 
 from reports import Frames, write
+from reports.marks import EXPLAINED
 from reports.page import render
 from tests.reports.simulated import default_run, empty_run, interacting, make_frames, set_state
+from tests.reports.simulated_measures import MEASURED_GRID, measured_run
 
 DATE = datetime(2030, 1, 2, 3, 4, tzinfo=UTC)
 VOID = {"meta", "img", "source", "wbr", "br"}
@@ -64,6 +66,13 @@ def page(text: str) -> Page:
     return Page(text)
 
 
+@pytest.fixture(scope="module")
+def measured() -> Page:
+    factors = {name: MEASURED_GRID[name] for name in ("norm", "placement", "initializer")}
+    factors["gradient_flow.loss"] = ["cross_entropy", "sum"]
+    return Page(render(measured_run(factors, seeds=3), date=DATE))
+
+
 def test_order_of_headings(page: Page) -> None:
     levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1
@@ -96,11 +105,62 @@ def test_nothing_is_loaded_and_nothing_runs(page: Page, text: str) -> None:
 
 def test_figures_hold_no_reference_to_anything_outside(page: Page) -> None:
     images = page.named("img")
-    assert len(images) == 10
+    assert len(images) == 6
     for image in images:
         assert len(image["alt"] or "") > 60
         svg = base64.b64decode((image["src"] or "").split(",", 1)[1]).decode()
         assert not re.search(r'href="(?!#)', svg)
+
+
+def test_every_measure_has_its_place(measured: Page) -> None:
+    assert measured.text["h2"] == [
+        "Findings", "Effects", "Profiles", "Attention maps", "Parameters", "Cells",
+        "Failed, diverged and skipped trials", "Conventions", "The run", "How to read this",
+    ]  # fmt: skip
+    assert measured.text["h3"][:2] == ["Interactions", "Share of variance"]
+    assert "#attention" in [a["href"] for a in measured.named("a")]
+    images = measured.named("img")
+    assert len(images) == 3 + 3 + 3 + 2 + 1
+    for image in images:
+        svg = base64.b64decode((image["src"] or "").split(",", 1)[1]).decode()
+        assert not re.search(r'href="(?!#|data:image/png;base64,)', svg)
+
+
+def test_gradients_by_role_are_folded_away(measured: Page) -> None:
+    assert "Gradients of parameters by role" in measured.text["summary"]
+
+
+def test_trials_left_out_and_raw_figures_are_told_before_their_figures(measured: Page) -> None:
+    alert = measured.text["p"][1]
+    assert alert.startswith("12 of 48 trials of gradient_flow are left out of every comparison:")
+    assert "all 12 with gradient_flow.loss = sum" in alert
+    warnings = measured.text["strong"]
+    assert warnings[0].startswith("gradient_flow.embedding: sizes differ, so it is not evidence")
+    assert "initializer = xavier" in warnings[0]
+    assert any("raw: compare only where gradient_" in text for text in measured.text["td"])
+
+
+def test_marks_are_explained_where_they_are_counted(measured: Page) -> None:
+    cells = measured.text["td"]
+    assert EXPLAINED["cancelled_probe"] in cells
+    assert EXPLAINED["vanishing"] in cells
+
+
+def test_a_metric_that_does_not_apply_is_no_loss() -> None:
+    frames = small()
+    second = frames.metrics["cell"] == frames.cells["cell"].iloc[1]
+    text = render(replace(frames, metrics=frames.metrics[~second]), date=DATE)
+    assert '<td class="n">not applicable</td>' in text
+    assert "values lost" not in text
+
+
+def test_wins_are_shown_where_a_direction_is_better() -> None:
+    frames = small()
+    assert "Wins" not in Page(render(frames, date=DATE)).text["th"]
+    better = replace(frames, metric_info=frames.metric_info.assign(better="lower"))
+    page = Page(render(better, date=DATE))
+    assert "Wins" in page.text["th"]
+    assert any(re.fullmatch(r"[\d.]+\u00a0% of 3", text) for text in page.text["td"])
 
 
 def test_policy_allows_the_one_style_sheet_and_no_more(page: Page) -> None:

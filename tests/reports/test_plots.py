@@ -9,13 +9,15 @@ from functools import partial
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from reports import Frames
 from reports.effects import comparisons
-from reports.figures import budget_figure, effect_figures, profile_figures
+from reports.figures import budget_figure, effect_figures
+from reports.plots.axis import value_axis
 from reports.plots.budget import budget_table, plot_budget
 from reports.plots.effects import effects_table, plot_effects
-from reports.plots.profiles import plot_profile, profile_table
+from reports.plots.profiles import plot_profile
 from reports.plots.style import (
     DARK,
     LIGHT,
@@ -26,6 +28,7 @@ from reports.plots.style import (
     drawable,
     level_styles,
 )
+from reports.plots.summary import profile_table
 from reports.ranking import rank_factors
 from tests.reports.simulated import default_run, interacting, make_frames, set_state
 
@@ -45,8 +48,8 @@ def no_figure_is_left_open() -> Iterator[None]:
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures with their words, but without the time that drawing takes."""
 
-    def words(plot: Plot, *, alt: str, caption: str) -> Drawing:
-        return Drawing(light="", dark="", width=1, height=1, alt=alt, caption=caption)
+    def words(plot: Plot, **said: str) -> Drawing:
+        return Drawing(light="", dark="", width=1, height=1, **said)
 
     monkeypatch.setattr("reports.figures.draw", words)
 
@@ -113,6 +116,20 @@ def test_ratio_ticks_are_round_and_apart() -> None:
         texts = [label.get_text() for label in axes.get_xticklabels()]
         assert len(set(texts)) == len(texts)
         assert all(text.endswith(("×", "%")) for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "scale"),
+    [(0.99985, 1.0, "linear"), (0.99985, 1.0, "log"), (0, 5, "linear"), (1e-9, 1e3, "log")],
+)
+def test_numbers_of_an_axis_are_told_apart(low: float, high: float, scale: str) -> None:
+    axes = Figure().subplots()
+    axes.set_xlim(low or 1e-3, high)
+    axes.set_xscale(scale)  # type: ignore[arg-type]
+    value_axis(axes, "x", scale)
+    texts = [label.get_text() for label in axes.get_xticklabels()]
+    assert 2 <= len(texts) <= 8
+    assert len(set(texts)) == len(texts)
 
 
 def test_intervals_beyond_the_axis_are_cut() -> None:
@@ -220,20 +237,6 @@ def test_text_alternatives_say_what_is_shown(frames: Frames, undrawn: None) -> N
     budget = budget_figure(frames, effects)
     assert budget is not None
     assert "72 cells, by attention, activation and bias" in budget.caption
-
-
-def test_every_profile_is_drawn_primary_ones_first(frames: Frames, undrawn: None) -> None:
-    few = replace(frames, profiles=frames.profiles[frames.profiles["position"] < 2])
-    drawings = profile_figures(few, comparisons(frames))
-    assert [d.caption.split(" ")[0] for d in drawings] == [
-        "gradient_flow.sensitivity",
-        "gradient_flow.stream_gradient",
-        "gradient_flow.stream_rms",
-        "gradient_flow.block_gradient_norm",
-        "gradient_flow.block_gradient_rms",
-        "parameters.per_block",
-    ]
-    assert "post, gelu: from" in drawings[0].alt
 
 
 def test_profiles_along_steps(frames: Frames) -> None:

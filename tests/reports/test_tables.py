@@ -11,8 +11,18 @@ import pandas as pd
 import pytest
 
 from reports import Frames, write_tables
+from reports.effects import comparisons
 from reports.files import write_text
-from reports.tables import FRAMES, cell_table, csv_text, level_table, loss_table, mark_table
+from reports.interactions import INTERACTION_COLUMNS, interaction_comparisons
+from reports.panel import panel
+from reports.tables import (
+    FRAMES,
+    WIN_COLUMNS,
+    cell_table,
+    csv_text,
+    level_table,
+    loss_table,
+)
 from tests.reports.simulated import default_run, make_frames, set_state
 
 TWO_BY_TWO = {"norm": ["a", "b"], "size": ["1", "2"]}
@@ -25,7 +35,9 @@ def frames() -> Frames:
 
 def test_every_frame_is_written_and_reads_back(frames: Frames, tmp_path: Path) -> None:
     paths = write_tables(frames, tmp_path / "tables")
-    assert sorted(path.stem for path in paths) == sorted([*FRAMES, "effects"])
+    assert sorted(path.stem for path in paths) == sorted(
+        [*FRAMES, "effects", "interactions", "variance", "win_rates"]
+    )
     assert sorted(path.name for path in (tmp_path / "tables").iterdir()) == sorted(
         path.name for path in paths
     )  # nothing temporary is left
@@ -37,6 +49,53 @@ def test_every_frame_is_written_and_reads_back(frames: Frames, tmp_path: Path) -
             kind = str if column in ("norm", "bias") else None
             left = back[column].astype(kind).str.lower() if kind else back[column]
             assert left.to_list() == expected[column].to_list(), column
+
+
+def test_what_was_made_of_the_frames_is_written(tmp_path: Path) -> None:
+    values = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0], [9.0, 8.0]])
+    frames = make_frames(TWO_BY_TWO, {"x": values, "y": -values})
+    better = frames.metric_info.assign(better=["higher", "neither"])
+    frames = replace(frames, metric_info=better)
+    write_tables(frames, tmp_path)
+    together = pd.read_csv(tmp_path / "interactions.csv")
+    assert tuple(together.columns) == INTERACTION_COLUMNS
+    assert together["estimate"].to_list() == [5.5, -5.5]
+    shares = pd.read_csv(tmp_path / "variance.csv")
+    total = 33.1875  # cells' means 1.5, 1.5, 3 and 8.5
+    noise = 4 * 0.125**2  # of either factor by seeds, with one degree of freedom
+    expected = [(4 * 2.125**2 - noise) / total] * 2
+    assert shares.loc[shares["factor"] == "norm", "share"].to_list() == pytest.approx(expected)
+    wins = pd.read_csv(tmp_path / "win_rates.csv")
+    assert tuple(wins.columns) == WIN_COLUMNS
+    assert wins[["level", "metric", "win_rate", "n_ranked"]].to_numpy().tolist() == [
+        ["b", "x", 1.0, 4],
+        ["2", "x", 0.75, 4],
+    ]
+
+
+def test_tables_that_are_computed_already_are_used(tmp_path: Path) -> None:
+    frames = make_frames(TWO_BY_TWO, {"x": np.arange(8.0).reshape(4, 2)})
+    effects, together = comparisons(frames), interaction_comparisons(frames)
+    write_tables(
+        frames,
+        tmp_path,
+        effects.assign(estimate=7.0),
+        interactions=together.assign(estimate=8.0),
+        data=panel(make_frames(TWO_BY_TWO, {"x": np.ones((4, 2))})),
+    )
+    for name, column, value in (
+        ("effects", "estimate", 7), ("interactions", "estimate", 8), ("variance", "share", np.nan),
+    ):  # fmt: skip
+        found = pd.read_csv(tmp_path / f"{name}.csv")[column]
+        assert found.isna().all() if np.isnan(value) else found.eq(value).all()
+
+
+@pytest.mark.parametrize("name", ["effects", "interactions", "variance", "win_rates"])
+def test_a_run_without_factors_has_tables_without_rows(name: str, tmp_path: Path) -> None:
+    write_tables(make_frames({}, {"x": [[1.0, 2.0]]}), tmp_path)
+    lines = (tmp_path / f"{name}.csv").read_text().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("factor,")
 
 
 def test_values_that_are_no_numbers_stay_themselves() -> None:
@@ -127,14 +186,4 @@ def test_losses_are_grouped_by_message(frames: Frames) -> None:
     assert table[["state", "message", "n", "n_cells"]].to_numpy().tolist() == [
         ["failed", "boom", 71, 71],
         ["diverged", "NaN", 2, 1],
-    ]
-
-
-def test_marks_are_counted(frames: Frames) -> None:
-    assert mark_table(frames).empty
-    rows = (frames.trials["seed"] == 0) & (frames.trials["measure"] == "gradient_flow")
-    marked = set_state(frames, rows, "done", marks="leaks,cancelled_probe")
-    assert mark_table(marked).to_numpy().tolist() == [
-        ["cancelled_probe", "gradient_flow", 72],
-        ["leaks", "gradient_flow", 72],
     ]

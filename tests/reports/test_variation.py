@@ -7,8 +7,9 @@ from scipy import stats
 from reports.effects import comparisons
 from reports.intervals import ALPHA
 from reports.variation import (
-    contrast_p_value,
+    contrast_p_values,
     pair_means,
+    telling_factor,
     variation_p_values,
     variation_statistic,
     variation_test,
@@ -93,49 +94,67 @@ def test_many_tests_are_adjusted(primary: bool) -> None:
     assert table["varies"].eq(False).all()
 
 
-def test_no_seed_changes_what_differs() -> None:
+def test_seeds_that_agree_are_no_measure_of_noise() -> None:
     d = np.repeat([[1.0], [2.0]], 3, axis=1)
-    assert variation_statistic(d) == np.inf
-    assert p_value(d) == 0
+    assert variation_statistic(d) == 0
+    assert p_value(d) == 1
     assert variation_statistic(np.ones((3, 3))) == 0
     assert np.isnan(variation_statistic(np.ones((1, 3))))
     assert np.isnan(variation_statistic(np.ones((3, 1))))
 
 
+def test_a_metric_of_few_values_rarely_varies_by_noise() -> None:
+    """Zeros and ones: with three seeds all of them often agree."""
+    rng = np.random.default_rng(6)
+    values = rng.integers(0, 2, size=(RUNS, 2, 2, 3)).astype(float)
+    found = [
+        variation_test(d[1] - d[0], {"size": np.array([0, 1])}).p_value <= ALPHA for d in values
+    ]
+    assert np.mean(found) <= MOST
+
+
 def test_rounding_is_no_difference() -> None:
-    means, differ = pair_means(np.array([[0.1 + 0.2], [0.3]]), np.array([1.0]))
+    means, differ = pair_means(np.array([[0.1 + 0.2], [0.3]]), np.array([[1.0]]))
     assert means.tolist() == [0.1 + 0.2, 0.3]
     assert not differ
-    assert pair_means(np.array([[0.3], [0.31]]), np.array([1.0]))[1]
+    assert pair_means(np.array([[0.3], [0.31]]), np.array([[1.0]]))[1]
 
 
 # Six pairs: a factor of two levels crossed with one of three.
 TWO = np.array([0, 0, 0, 1, 1, 1])
 THREE = np.array([0, 1, 2, 0, 1, 2])
-GROUPS = {
-    "placement": [(TWO == 1, TWO == 0)],
-    "attention": [(THREE == 1, THREE == 0), (THREE == 2, THREE == 0)],
-}
+LEVELS = {"placement": TWO, "attention": THREE}
 
 
-def test_a_contrast_is_a_t_test_on_the_means_of_the_groups() -> None:
+def test_a_contrast_is_a_t_test_on_the_means_of_two_levels() -> None:
     d = np.random.default_rng(4).normal(size=(6, 5))
     theirs = stats.ttest_rel(d[3:].mean(axis=0), d[:3].mean(axis=0)).pvalue
-    assert contrast_p_value(d, TWO == 1, TWO == 0) == pytest.approx(theirs)
-    assert np.isnan(contrast_p_value(d, TWO == 2, TWO == 0))
-    assert np.isnan(contrast_p_value(d[:, :1], TWO == 1, TWO == 0))
+    assert contrast_p_values(d, TWO).tolist() == pytest.approx([theirs])
+    by_level = [d[level == THREE].mean(axis=0) for level in range(3)]
+    expected = [stats.ttest_rel(by_level[i], by_level[0]).pvalue for i in (1, 2)]
+    assert contrast_p_values(d, THREE).tolist() == pytest.approx(expected)
+    assert contrast_p_values(d, TWO + 1).tolist() == []  # no pair at the baseline
+    assert contrast_p_values(d[:3], TWO[:3]).tolist() == []  # none beside it
+    assert contrast_p_values(d[:, :1], TWO).tolist() == []
+    assert contrast_p_values(d, 2 * TWO).tolist() == pytest.approx([theirs])  # a level without any
     constant = np.repeat([[1.0], [1.0], [1.0], [2.0], [2.0], [2.0]], 3, axis=1)
-    assert contrast_p_value(constant, TWO == 1, TWO == 0) == 0
-    assert contrast_p_value(constant, THREE == 1, THREE == 0) == 1
+    assert contrast_p_values(constant, TWO).tolist() == [1]
+    assert contrast_p_values(constant, THREE).tolist() == [1, 1]
 
 
 def test_the_smallest_of_all_p_values_is_multiplied_by_their_number() -> None:
     d = np.random.default_rng(4).normal(size=(6, 5)) + 4 * TWO[:, None]
-    alone = contrast_p_value(d, TWO == 1, TWO == 0)
-    found = variation_test(d, GROUPS)
+    found = variation_test(d, LEVELS)
     assert found.factor == "placement"
-    assert found.p_value == pytest.approx(4 * alone)
+    assert found.p_value == pytest.approx(4 * contrast_p_values(d, TWO)[0])
     assert np.isnan(variation_test(d[:1], {}).p_value)
+
+
+def test_a_factor_that_tells_all_of_an_exact_effect() -> None:
+    assert telling_factor(np.array([1.0, 1, 1, 2, 2, 2]), 2.0, LEVELS) == "placement"
+    assert telling_factor(np.array([1.0, 2, 3, 1, 2, 3]), 3.0, LEVELS) == "attention"
+    assert telling_factor(np.array([0.1 + 0.2, 0.3, 0.3, 2, 2, 2]), 2.0, LEVELS) == "placement"
+    assert telling_factor(np.arange(6.0), 5.0, LEVELS) == ""
 
 
 def test_an_effect_of_one_level_is_found_where_noise_is_all_at_that_level() -> None:
@@ -143,7 +162,7 @@ def test_an_effect_of_one_level_is_found_where_noise_is_all_at_that_level() -> N
     rng = np.random.default_rng(5)
     found = [
         variation_test(
-            np.where(TWO[:, None] == 0, 0.2 + rng.normal(0, 0.06, size=(6, 5)), 0.001), GROUPS
+            np.where(TWO[:, None] == 0, 0.2 + rng.normal(0, 0.06, size=(6, 5)), 0.001), LEVELS
         )
         for _ in range(200)
     ]
@@ -161,7 +180,7 @@ def test_noise_is_rarely_taken_for_a_dependence_on_any_factor(name: str) -> None
             "at one level": own * np.where(TWO == 0, 1.0, 1e-3)[:, None],
             "one seed effect": TWO[:, None] * rng.normal(size=(1, 5)) + 1e-6 * own,
         }[name]
-        found += variation_test(0.3 + noise, GROUPS).p_value <= ALPHA
+        found += variation_test(0.3 + noise, LEVELS).p_value <= ALPHA
     assert found / RUNS <= MOST
 
 

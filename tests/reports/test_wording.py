@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.wording import bounds, change, counted, listed, number, short, signed, span
+from reports.wording import bounds, change, counted, distinct, listed, number, short, signed, span
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,39 @@ def test_changes_and_intervals() -> None:
     assert bounds(0.95, 0.98, "log") == "−5.00\u00a0% to −2.00\u00a0%"
     assert bounds(1.5, float("inf"), "log") == "1.50 to beyond all bounds"
     assert bounds(-1, 2, "linear") == "−1 to +2"
+    assert bounds(1.01, 1.9, "log") == "1.01 to 1.90 times"
+
+
+def test_an_estimate_and_its_interval_have_one_unit() -> None:
+    assert change(1.132, "log", 1.01, 1.27) == "1.13 times"
+    assert bounds(1.01, 1.27, "log", 1.132) == "1.01 to 1.27 times"
+    assert bounds(1.05, 1.1, "log", 1.25) == "1.05 to 1.10 times"
+    assert change(1.1, "log", 1.05, 1.15) == "+10.0\u00a0%"
+
+
+def test_numbers_that_differ_are_written_differently() -> None:
+    assert change(1.0502, "linear", 1.0498, 1.0507) == "+1.0502"
+    assert bounds(1.0498, 1.0507, "linear", 1.0502) == "+1.0498 to +1.0507"
+    assert bounds(123456.2, 123456.8, "linear") == "+123,456 to +123,457"
+    assert bounds(1234.52, 1234.56, "linear") == "+1,234.52 to +1,234.56"
+    assert bounds(4, 4, "linear", 4) == "+4 to +4"
+
+
+LONG = "gqa(n_kv_heads=2, qk_norm={}, window=256, dropout=0.0)"
+
+
+def test_names_that_are_short_alike_keep_what_differs() -> None:
+    names = ["mha", LONG.format("true"), LONG.format("false")]
+    told = distinct(names)
+    assert told["mha"] == "mha"
+    assert "qk_norm=true" in told[names[1]]
+    assert "qk_norm=false" in told[names[2]]
+    assert distinct(["x" * 50 + "a", "x" * 50 + "b"])["x" * 50 + "a"].endswith("a")
+
+
+@given(st.lists(st.text("ab(,=", max_size=60), max_size=6, unique=True))
+def test_levels_are_always_told_apart(names: list[str]) -> None:
+    assert len(set(distinct(names).values())) == len(set(names))
 
 
 def test_ranges() -> None:

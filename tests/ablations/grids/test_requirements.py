@@ -27,5 +27,5 @@ def test_requirements_look_at_what_failed_and_at_versions(tmp_path: Path) -> Non
     text = HEAD + "factors: {norm: [layernorm]}\nrequires: [my-plugin, module>=1]\n"
     assert refused(tmp_path, text, broken, undated) == [
         "grid.yaml:4:12: requires[0]: plugin 'My_Plugin:x' failed to load: no module",
-        "grid.yaml:4:23: requires[1]: needs module>=1, but without a version is installed",
+        "grid.yaml:4:23: requires[1]: needs module>=1, but it has no version",
     ]

@@ -10,6 +10,7 @@ from ablations.models.model import Model
 
 MODEL_KEYS = ", ".join(sorted(Model.model_fields))
 WIDTH = "{multiple_of_d_model: number, round_to: integer}"
+PLUGIN = "a module's name, or the path of a .py file or of a package's folder"
 SIZE = "an integer from 1 to 2147483647"
 
 
@@ -115,6 +116,7 @@ def test_every_fault_of_a_file_is_told_at_once() -> None:
         "baseline": [],
         "seeds": [0, -1, True],
         "design": "fractional",
+        "plugins": ["", 1],
         "requires": [1],
         "device": "cuda",
         "dtype": "float16",
@@ -123,8 +125,8 @@ def test_every_fault_of_a_file_is_told_at_once() -> None:
         "recipe": "gpt2",
     }
     keys = (
-        "baseline, design, device, dtype, exclude, factors, measures, model, name, requires, "
-        "seeds, threads, timeout"
+        "baseline, design, device, dtype, exclude, factors, measures, model, name, placebo, "
+        "plugins, requires, seeds, threads, timeout"
     )
     assert file_faults(data) == [
         Fault(
@@ -142,6 +144,8 @@ def test_every_fault_of_a_file_is_told_at_once() -> None:
         Fault(("seeds", 2), "expected an integer ≥ 0, not true"),
         Fault((), "missing key 'measures': what is done to each trial"),
         Fault(("design",), "expected full, not 'fractional'"),
+        Fault(("plugins", 0), f"expected {PLUGIN}, not ''"),
+        Fault(("plugins", 1), f"expected {PLUGIN}, not 1"),
         Fault(("requires", 0), "expected text such as 'my-plugin>=1.2', not 1"),
         Fault(("device",), "expected cpu or auto, not 'cuda'"),
         Fault(("dtype",), "expected float32, float64 or bfloat16, not 'float16'"),

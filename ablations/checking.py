@@ -1,0 +1,154 @@
+"""Registered components held to their contracts: what `check` prints.
+
+Each runs in a worker process: a component that dies or hangs costs its own checks alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from ablations.executors.local import Local
+from registry.catalog import Catalog
+from registry.contracts import Execution, Outcome
+from registry.errors import UnknownName, nearest
+from registry.examples import Example
+from registry.spec import ComponentSpec, plain
+
+TIMEOUT = 600.0
+"""Seconds after which the checks of one component are given up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Try:
+    """A component with the options of one of its examples; plain, so that it travels."""
+
+    place: tuple[int, int]
+    spec: ComponentSpec
+    example: Example
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """What came of a component: its checks, of every example, and how many ran at least."""
+
+    kind: str
+    name: str
+    passed: bool
+    checks: tuple[dict[str, str], ...]
+    n_run: int
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """As `check --json` prints it."""
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "passed": self.passed,
+            "checks": list(self.checks),
+        }
+
+    @property
+    def text(self) -> str:
+        """A heading, and a line for each check that did not simply pass."""
+        state = "passed" if self.passed else "FAILED"
+        lines = [f"{self.kind} {self.name}: {state}, {self.n_run} checks ran"]
+        lines += [
+            f"  {check['outcome']}: {check['name']}: {check['message']}"
+            for check in self.checks
+            if check["outcome"] != "passed"
+        ]
+        return "\n".join(lines)
+
+
+def chosen(catalog: Catalog, names: Sequence[str]) -> tuple[ComponentSpec, ...]:
+    """The components of those names, of whatever kind; all of them without names.
+
+    A name is `name` or `distribution/name`. Raises: UnknownName.
+    """
+    specs = tuple(catalog.components())
+    if not names:
+        return specs
+    found: dict[int, ComponentSpec] = {}
+    for name in names:
+        alike = {
+            place: spec for place, spec in enumerate(specs) if name in (spec.name, full_name(spec))
+        }
+        if not alike:
+            known = [spec.name for spec in specs]
+            raise UnknownName(f"no component is named {name!r}; {nearest(name, known)}")
+        found |= alike
+    return tuple(found[place] for place in sorted(found))
+
+
+def full_name(spec: ComponentSpec) -> str:
+    """`distribution/name`."""
+    return f"{spec.provenance.distribution}/{spec.name}"
+
+
+def check(specs: Sequence[ComponentSpec], *, workers: int) -> tuple[Checked, ...]:
+    """Run every check of every example of the components, in their order."""
+    tries = [
+        Try(place=(i, j), spec=spec, example=example)
+        for i, spec in enumerate(specs)
+        for j, example in enumerate(spec.examples or (Example(),))
+    ]
+    execution = Execution(workers=max(1, min(workers, len(tries))), threads=1, timeout=TIMEOUT)
+    found: dict[tuple[int, int], Any] = {}
+    outcomes: Any = Local().execute(iter(tries), examine, execution)
+    with closing(outcomes):
+        for outcome in outcomes:
+            found[outcome.trial.place] = outcome
+    return tuple(
+        _checked(spec, [found[place] for place in sorted(found) if place[0] == i])
+        for i, spec in enumerate(specs)
+    )
+
+
+def examine(one: Try) -> Any:
+    """The report of one try, in a worker."""
+    from registry.conformance import check_component
+
+    return check_component(
+        one.spec.kind,
+        one.spec.reference,
+        options=one.example.options,
+        expected_failures=one.example.expected_failures,
+    )
+
+
+def _checked(spec: ComponentSpec, outcomes: Sequence[Outcome]) -> Checked:
+    checks: list[dict[str, str]] = []
+    passed, n_run = True, 0
+    for outcome in outcomes:
+        options = outcome.trial.example.options
+        told = ", ".join(f"{name}={plain(value)}" for name, value in options.items())
+        with_options = f" ({told})" if told else ""
+        if outcome.state != "done":
+            passed = False
+            message = f"the checks {outcome.state}: {outcome.message}"
+            checks.append(_row(f"all{with_options}", "failed", message))
+            continue
+        report = outcome.result
+        checks += [_row(r.name + with_options, r.outcome, r.message) for r in report.results]
+        if report.n_run < report.minimum:
+            message = f"{report.n_run} checks ran, fewer than the {report.minimum} of its kind"
+            checks.append(_row(f"enough checks{with_options}", "failed", message))
+        passed, n_run = passed and report.passed, n_run + report.n_run
+    return Checked(
+        kind=str(spec.kind), name=spec.name, passed=passed, checks=tuple(checks), n_run=n_run
+    )
+
+
+def _row(name: str, outcome: str, message: str) -> dict[str, str]:
+    return {"name": name, "outcome": outcome, "message": message}
+
+
+def summary(checked: Sequence[Checked]) -> str:
+    """How many components and checks there were, and which failed."""
+    failed = [f"{one.kind} {one.name}" for one in checked if not one.passed]
+    ran = sum(one.n_run for one in checked)
+    head = f"{len(checked)} components, {ran:,} checks ran"
+    return f"{head}, failed: {', '.join(failed)}" if failed else f"{head}, all passed"

@@ -1,0 +1,110 @@
+"""What a pass reads: random tokens, or windows of a text, byte by byte.
+
+Shapes: B batch, T tokens.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib.util
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from registry.errors import nearest
+
+RANDOM, TEXT = "random", "text"
+BYTES = 256
+
+
+def sequences(
+    source: str,
+    *,
+    batch: int,
+    length: int,
+    vocab_size: int,
+    generator: Callable[[str], torch.Generator],
+) -> tuple[Tensor, Tensor]:
+    """Token ids and targets, both (B, T).
+
+    `random`: both uniform over the vocabulary, independent of each other. A text: windows that
+    start anywhere in it, a token a byte, each token's target the one after it.
+
+    Raises: ValueError for what `refusal` refuses.
+    """
+    reason = refusal(source, length=length, vocab_size=vocab_size)
+    if reason:
+        raise ValueError(reason)
+    if source == RANDOM:
+        tokens, targets = (
+            torch.randint(vocab_size, (batch, length), generator=generator(name))
+            for name in ("tokens", "targets")
+        )
+        return tokens, targets
+    text = text_of(source)
+    starts = torch.randint(len(text) - length, (batch, 1), generator=generator("tokens"))
+    places = starts + torch.arange(length + 1)  # (B, T + 1)
+    windows = torch.from_numpy(text[places.numpy()].astype(np.int64))
+    return windows[:, :-1], windows[:, 1:]
+
+
+def refusal(source: str, *, length: int, vocab_size: int) -> str | None:
+    """Why sequences cannot be taken from there, or None."""
+    if source == RANDOM:
+        return None
+    if vocab_size < BYTES:
+        return f"data {source!r} is read byte by byte: vocab_size must be at least {BYTES}"
+    try:
+        size = len(text_of(source))
+    except OSError as error:
+        hint = nearest(source, [RANDOM, TEXT])
+        return (
+            f"data {source!r} is neither {RANDOM!r} nor {TEXT!r} nor a file that can be read "
+            f"({error.strerror}); {hint}"
+        )
+    if size <= length:
+        return f"data {source!r} has {size} bytes, and length {length} needs {length + 1} or more"
+    return None
+
+
+def files_of(source: str) -> list[Path]:
+    """The files that the figures depend on."""
+    if source == RANDOM:
+        return []
+    return [_built_in() if source == TEXT else Path(source)]
+
+
+def text_of(source: str) -> NDArray[np.uint8]:
+    """A text as bytes, a file's only read where it is looked at.
+
+    `text` is the English of the standard library's `pydoc_data.topics`.
+
+    Raises: OSError when it is a file that cannot be read.
+    """
+    if source == TEXT:
+        return _topics()
+    path = Path(source)
+    if path.exists() and not path.is_file():  # a pipe would wait for what is written to it
+        raise OSError(errno.EINVAL, "Not a regular file")
+    with path.open("rb") as file:
+        empty = not file.read(1)
+    return np.empty(0, np.uint8) if empty else np.memmap(path, dtype=np.uint8, mode="r")
+
+
+def _built_in() -> Path:
+    found = importlib.util.find_spec("pydoc_data.topics")
+    origin = found.origin if found else None
+    assert origin is not None, "part of the standard library"
+    return Path(origin)
+
+
+@lru_cache(maxsize=1)
+def _topics() -> NDArray[np.uint8]:
+    from pydoc_data.topics import topics
+
+    return np.frombuffer("".join(topics.values()).encode(), dtype=np.uint8)

@@ -1,0 +1,1 @@
+"""What the built-in measures say of themselves, importable without torch."""

@@ -1,0 +1,40 @@
+"""What is known of the components of a run, and what that says of its trials."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+from ablations.conformity import Conformity, cell_marks, from_document
+
+CONFORMITIES, EXAMINED = "conformities", "examined"
+"""Keys of `meta`: what was found, by an examination's key; and each cell's keys."""
+
+
+def read_conformities(connection: sqlite3.Connection) -> dict[str, Conformity]:
+    """What was found of components, of whatever grid, by the keys of their examinations."""
+    return {key: from_document(found) for key, found in _read(connection, CONFORMITIES).items()}
+
+
+def read_marks(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
+    """The marks that the components of each cell of the grid last run give to its trials."""
+    known = read_conformities(connection)
+    sets: dict[tuple[str, ...], tuple[str, ...]] = {}  # few, whatever the number of cells
+    marks = {}
+    for cell, keys in _read(connection, EXAMINED).items():
+        examined = tuple(keys)
+        if examined not in sets:
+            sets[examined] = cell_marks(examined, known)
+        marks[cell] = sets[examined]
+    return marks
+
+
+def joined(own: str, added: tuple[str, ...]) -> str:
+    """Marks of a trial as text, those of its components added."""
+    return ",".join(dict.fromkeys([*filter(None, own.split(",")), *added]))
+
+
+def _read(connection: sqlite3.Connection, key: str) -> dict[str, dict[str, object]]:
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    found: dict[str, dict[str, object]] = json.loads(row[0]) if row else {}
+    return found

@@ -1,0 +1,1 @@
+"""Plugins that follow runs; each is inactive unless it is asked for."""

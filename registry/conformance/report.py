@@ -1,0 +1,92 @@
+"""What conformance found: one result a check, and whether that is enough."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from registry.spec import Kind, plain
+
+Outcome = Literal["passed", "failed", "not applicable", "expected failure", "unexpected pass"]
+
+MINIMUM: Mapping[Kind, int] = {
+    Kind.NORM: 17,
+    Kind.ACTIVATION: 17,
+    Kind.FEED_FORWARD: 16,
+    Kind.ATTENTION: 17,
+    Kind.POSITION: 6,
+    Kind.RESIDUAL: 17,
+    Kind.PLACEMENT: 20,
+    Kind.INITIALIZER: 5,
+}
+"""The fewest checks that run for a component of each kind, if it has nothing that is optional."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """One check of one component, and in one line what it found or why it did not look."""
+
+    name: str
+    outcome: Outcome
+    message: str = ""
+
+    @property
+    def ran(self) -> bool:
+        """Whether there was something to check."""
+        return self.outcome != "not applicable"
+
+    @property
+    def failed(self) -> bool:
+        """Whether the contract does not hold, expected or not."""
+        return self.outcome in ("failed", "expected failure")
+
+    @property
+    def bad(self) -> bool:
+        """Whether it keeps the component from passing: an unexpected pass does too."""
+        return self.outcome in ("failed", "unexpected pass")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """Every check of one component with one set of options (those given, and required ones)."""
+
+    kind: Kind
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    results: tuple[Result, ...] = ()
+
+    @property
+    def n_run(self) -> int:
+        """How many checks ran, whatever came of them."""
+        return sum(result.ran for result in self.results)
+
+    @property
+    def minimum(self) -> int:
+        """The fewest that must have run."""
+        return MINIMUM[self.kind]
+
+    @property
+    def passed(self) -> bool:
+        """Whether none failed or passed against what was expected, and enough ran."""
+        return not any(result.bad for result in self.results) and self.n_run >= self.minimum
+
+    @property
+    def leaks(self) -> bool:
+        """Whether the causality check failed, expected or not: its loss is no evidence."""
+        return any(result.name == "causality" and result.failed for result in self.results)
+
+    def text(self) -> str:
+        """For a person: a heading, and a line for each check that did not simply pass."""
+        options = ", ".join(f"{name}={plain(value)}" for name, value in self.options.items())
+        name = f"{self.name}({options})" if options else self.name
+        state = "passed" if self.passed else "FAILED"
+        heading = f"{self.kind} {name}: {state}, {self.n_run} checks ran"
+        if self.n_run < self.minimum:
+            heading += f", fewer than the {self.minimum} of its kind"
+        lines = [
+            f"  {result.outcome}: {result.name}: {result.message}"
+            for result in self.results
+            if result.outcome != "passed"
+        ]
+        return "\n".join([heading, *lines])

@@ -1,0 +1,214 @@
+"""Several profiles at once: a panel each, by the factor that matters most."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from reports.frames import Frames
+from reports.plots.axis import value_axis
+from reports.plots.panels import Panels
+from reports.plots.profiles import AXIS_LABEL, block_ticks, draw_line
+from reports.plots.style import LIGHT, Theme, drawable, level_styles
+from reports.plots.summary import ProfileTable
+from reports.records import records
+from reports.wording import counted, listed, number, short
+
+MAX_COLUMNS = 4
+ROUNDING = 1e-5
+"""Of the largest profile under the same level: what stays below is zero but for rounding."""
+
+_NARROW = Panels(
+    width=1.28, height=1.1, left=0.95, right=0.1, top=0.72, bottom=0.5, across=0.68, down=0.68
+)
+_WIDE = replace(_NARROW, width=1.98, height=1.3, left=0.7)
+_LEGEND_ROW, _LEGEND_COLUMNS = 0.2, 4
+_LEAST_RATIO = 1.5  # that a panel spans, so that a flat line looks flat
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileGrid:
+    """What `plot_grid` draws.
+
+    Attributes:
+        tables: One a panel; none with a factor told by panels.
+        names: Their titles.
+        same_ratio: Whether all panels span the same ratio, so that slopes compare: profiles of one
+            unit on a log scale. Lines that are zero but for rounding are then left out.
+        zeros: For each panel the levels whose lines are left out so.
+    """
+
+    tables: Sequence[ProfileTable]
+    names: Sequence[str]
+    same_ratio: bool
+    zeros: Sequence[Sequence[str]]
+
+    @cached_property
+    def span(self) -> float:
+        """The largest ratio between two values of one panel."""
+        ratios = [
+            float(table.rows["high"].max() / table.rows["low"].min())
+            for table in self.tables
+            if len(table.rows)
+        ]
+        return max([_LEAST_RATIO, *ratios])
+
+
+def profile_grid(
+    tables: Sequence[ProfileTable], names: Sequence[str], *, same_ratio: bool = False
+) -> ProfileGrid:
+    """Put profiles side by side.
+
+    Args:
+        tables: `reports.plots.summary.profile_table` of each, all by the same one factor.
+        names: Their titles.
+        same_ratio: Whether to set all panels on log scales that span the same ratio.
+    """
+    zeros: list[list[str]] = [[] for _ in tables]
+    kept = list(tables)
+    if same_ratio:
+        largest: dict[str, float] = {}
+        for table in tables:
+            for hue, rows in table.rows.groupby("hue", sort=False):
+                largest[str(hue)] = max(largest.get(str(hue), 0.0), float(rows["mean"].max()))
+        for i, table in enumerate(tables):
+            tops = table.rows.groupby("hue", sort=False)["mean"].max()
+            zeros[i] = [str(h) for h, top in tops.items() if top < ROUNDING * largest[str(h)]]
+            kept[i] = replace(table, rows=table.rows[~table.rows["hue"].isin(zeros[i])])
+    return ProfileGrid(tables=kept, names=names, same_ratio=same_ratio, zeros=zeros)
+
+
+def plot_grid(grid: ProfileGrid, frames: Frames, *, theme: Theme = LIGHT) -> Figure:
+    """A panel a profile, a line a level."""
+    n = len(grid.tables)
+    n_columns = MAX_COLUMNS if grid.same_ratio else 2 if n == 4 else 3
+    n_columns = min(n, n_columns)
+    measures = _NARROW if n_columns > 3 else _WIDE
+    legend_rows = -(-max(table.rows["hue"].nunique() for table in grid.tables) // _LEGEND_COLUMNS)
+    measures = replace(measures, top=measures.top + _LEGEND_ROW * legend_rows)
+    figure, panels = measures.make(n, n_columns)
+    styles = level_styles(frames)
+    handles: dict[str, Line2D] = {}
+    for i, (axes, table) in enumerate(zip(panels, grid.tables, strict=True)):
+        for hue in table.rows["hue"].unique():
+            rows = table.rows[table.rows["hue"] == hue]
+            handle = draw_line(axes, rows, styles.get((table.hue, hue)), hue, theme)
+            handles.setdefault(hue, handle)
+        _finish(axes, grid, i)
+        if i + n_columns >= n:
+            axes.set_xlabel(AXIS_LABEL[table.axis])
+    if grid.same_ratio:
+        figure.supylabel(drawable(grid.tables[0].unit, 40), fontsize=9.5, x=0.01)
+    if grid.tables[0].hue:
+        figure.legend(
+            handles=list(handles.values()),
+            title=drawable(grid.tables[0].hue),
+            loc="upper left",
+            ncols=min(len(handles), _LEGEND_COLUMNS),
+            alignment="left",
+        )
+    return figure
+
+
+def _finish(axes: Axes, grid: ProfileGrid, i: int) -> None:
+    """Scale, ticks and title of one panel."""
+    table = grid.tables[i]
+    about = f"n = {table.n_trials:,}"
+    if not grid.same_ratio:
+        about = f"{drawable(table.unit, 22)}, {about}"
+    # A place that is given is not searched for, which would measure every label around.
+    axes.set_title(f"{drawable(grid.names[i], 24)}\n({about})", fontsize=9.5, y=1.0)
+    sns.despine(ax=axes)
+    axes.grid(axis="y")
+    if table.rows.empty:
+        axes.text(0.5, 0.5, "zero but\nfor rounding", ha="center", va="center",
+                  transform=axes.transAxes)  # fmt: skip
+        axes.set_xticks([])
+        axes.set_yticks([])
+        return
+    if table.scale == "log":
+        axes.set_yscale("log")
+    if grid.same_ratio:
+        middle = math.sqrt(float(table.rows["high"].max()) * float(table.rows["low"].min()))
+        half = math.sqrt(grid.span) * 1.05
+        axes.set_ylim(middle / half, middle * half)
+    value_axis(axes, "y", table.scale, 4)
+    axes.tick_params(axis="y", labelsize=8.5)
+    if table.axis == "depth":
+        axes.set_xticks(block_ticks(int(table.rows["x"].max()), 4))
+
+
+def describe_grid(grid: ProfileGrid, what: str) -> tuple[str, str]:
+    """Text alternative and caption of `plot_grid`; ``what`` says what the profiles are of."""
+    first = grid.tables[0]
+    along = AXIS_LABEL[first.axis]
+    by = f", by {short(first.hue)}" if first.hue else ""
+    told = [_told(grid, i) for i in range(len(grid.tables))]
+    alt = f"{counted(len(told), 'line chart')} of {what} by {along}{by}. {'; '.join(told)}."
+    means = "geometric means on log scales, else means" if not grid.same_ratio else "geometric mean"
+    caption = (
+        f"{what[:1].upper()}{what[1:]}{by}: {means} over all other factors and seeds; bands: 10th "
+        "to 90th percentile of those cells and seeds; n: trials."
+    )
+    if grid.same_ratio:
+        caption += f" All panels span the same ratio, so slopes compare.{_moves(grid)}"
+    zero = [name for name, levels in zip(grid.names, grid.zeros, strict=True) if levels]
+    if zero:
+        caption += f" Zero but for rounding, not drawn: {listed(zero)}{_where(grid)}."
+    absent = [(n, t) for n, t in zip(grid.names, grid.tables, strict=True) if t.n_absent]
+    if absent:
+        several = [f"{name} to {counted(t.n_absent, 'trial')}" for name, t in absent]
+        caption += f" Not applicable: {listed(several)}."
+    cancelled = max(table.n_cancelled for table in grid.tables)
+    if cancelled:
+        caption += f" Left out: {counted(cancelled, 'trial')} with a cancelled probe."
+    lost = max(table.n_lost for table in grid.tables)
+    if lost:
+        caption += (
+            f" Up to {counted(lost, 'trial')} a panel asked for but not drawn (lost, not run, or "
+            "without a usable value); the means are of the rest alone."
+        )
+    return alt, caption + first.left_out
+
+
+def _told(grid: ProfileGrid, i: int) -> str:
+    """The first and the last value of each line of a panel."""
+    rows = grid.tables[i].rows
+    lines = [
+        f"{short(str(hue)) or 'all cells'} from {number(line['mean'].iloc[0])} "
+        f"to {number(line['mean'].iloc[-1])}"
+        for hue, line in rows.groupby("hue", sort=False)
+    ]
+    return f"{short(grid.names[i])}: {', '.join(lines) or 'zero but for rounding'}"
+
+
+def _moves(grid: ProfileGrid) -> str:
+    """Which line changes most along its axis, and which least."""
+    found: list[tuple[float, str]] = []
+    for name, table in zip(grid.names, grid.tables, strict=True):
+        spread = table.rows.groupby("hue", sort=False)["mean"].agg(["min", "max"])
+        for row in records(spread):
+            under = f" ({short(str(row.Index))})" if row.Index else ""
+            found.append((row.max / row.min, f"{short(name)}{under}"))
+    if len(found) < 2:
+        return ""
+    (most, high), (least, low) = max(found), min(found)
+    return (
+        f" Along {AXIS_LABEL[grid.tables[0].axis]}s the mean changes most of {high}, "
+        f"{number(most)} times from its smallest to its largest, and least of {low}, "
+        f"{number(least)} times."
+    )
+
+
+def _where(grid: ProfileGrid) -> str:
+    """The levels under which lines are left out, unless it is all of them."""
+    levels = list(dict.fromkeys(level for zeros in grid.zeros for level in zeros))
+    everywhere = all(
+        not zeros or table.rows.empty for zeros, table in zip(grid.zeros, grid.tables, strict=True)
+    )
+    return "" if everywhere or not any(levels) else f" (under {listed([short(x) for x in levels])})"

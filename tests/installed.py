@@ -1,0 +1,53 @@
+"""The small distributions in tests/plugins, installed by pip into a folder of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PLUGINS = ROOT / "tests" / "plugins"
+
+
+def projects() -> list[Path]:
+    """The folder of each distribution."""
+    return sorted(path.parent for path in PLUGINS.glob("*/pyproject.toml"))
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """An environment in which they are all installed, beside what is installed here."""
+
+    path: Path
+
+    def python(
+        self, *arguments: object, cwd: Path, status: int = 0, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run Python there; what it printed is in `stdout` and `stderr`."""
+        ended = subprocess.run(
+            [sys.executable, *map(str, arguments)],
+            cwd=cwd,
+            env={**os.environ, "PYTHONPATH": str(self.path), **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ended.returncode == status, ended.stderr
+        return ended
+
+    def ablate(
+        self, *arguments: object, cwd: Path, status: int = 0, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command of the tool there."""
+        return self.python("-m", "ablations", *arguments, cwd=cwd, status=status, **environment)
+
+
+def install(path: Path) -> Scratch:
+    """Install all of them below `path`, without a network."""
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    offline = ["--no-deps", "--no-index", "--no-build-isolation", "--target", str(path)]
+    subprocess.run([*pip, *offline, *map(str, projects())], check=True)
+    return Scratch(path)

@@ -1,0 +1,92 @@
+"""Why a value is not compared, from mild to grave."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reports import Frames
+from reports.effects import comparisons
+from reports.interactions import interaction_comparisons
+from reports.panel import REASONS, panel
+from reports.ranking import has_survivors_only
+from reports.tables import cell_table
+from tests.reports.simulated import make_frames, set_state
+
+TWO_BY_FOUR = {"norm": ["a", "b"], "size": ["1", "2", "3", "4"]}
+
+
+def run(value: float = 1.0, scale: str = "log") -> Frames:
+    values = np.random.default_rng(2).uniform(1, 2, size=(8, 4))
+    values[7, 0] = value
+    return make_frames(TWO_BY_FOUR, {"x": values}, scale=scale)
+
+
+def without_row(frames: Frames) -> Frames:
+    """The same run without a row for the last cell's first seed."""
+    last = (frames.metrics["cell"] == frames.cells["cell"].iloc[7]) & (frames.metrics["seed"] == 0)
+    return replace(frames, metrics=frames.metrics[~last])
+
+
+def reason(frames: Frames) -> str:
+    return REASONS[panel(frames).reason[0, 7, 0]]
+
+
+def test_a_done_trial_without_a_row_has_no_such_thing_and_nothing_is_lost() -> None:
+    frames = without_row(run())
+    assert reason(frames) == "not applicable"
+    for table in (comparisons(frames), interaction_comparisons(frames)):
+        row = table[table["level"] == "b"].iloc[-1]
+        assert list(row[["n_not_applicable", "n_no_value"]]) == [1, 0]
+        assert row["n_dropped"] > 0
+        assert not has_survivors_only(table).any()
+        assert np.isfinite(row["estimate"])
+    assert cell_table(frames)["state"].to_list() == [""] * 7 + ["not applicable"]
+
+
+@pytest.mark.parametrize(
+    ("scale", "value", "diverged"),
+    [("linear", np.nan, True), ("linear", np.inf, True), ("linear", 1e200, False),
+     ("log", np.nan, True), ("log", -np.inf, True), ("log", 0.0, False), ("log", -1.0, False),
+     ("log", 1e200, False)],
+)  # fmt: skip
+def test_a_value_that_cannot_be_compared_is_lost(scale: str, value: float, diverged: bool) -> None:
+    frames = run(value, scale)
+    assert reason(frames) == "no value"
+    assert panel(frames).diverged[0, 7, 0] == diverged
+    table = comparisons(frames)
+    assert has_survivors_only(table)[table["level"] == "b"].all()
+    assert table.loc[table["level"] == "b", "n_no_value"].iloc[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("state", "marks", "expected"),
+    [
+        ("missing", "", "not run"),
+        ("skipped", "", "skipped"),
+        ("done", "cancelled_probe", "marked"),
+        ("failed", "", "failed"),
+        ("diverged", "", "diverged"),
+    ],
+)
+def test_what_became_of_the_trial_counts_before_a_missing_row(
+    state: str, marks: str, expected: str
+) -> None:
+    frames = run()
+    trials = frames.trials
+    rows = (trials["cell"] == frames.cells["cell"].iloc[7]) & (trials["seed"] == 0)
+    assert reason(without_row(set_state(frames, rows, state, marks=marks))) == expected
+
+
+def test_of_two_reasons_the_graver_counts() -> None:
+    assert (
+        *("used", "not run", "skipped", "not applicable", "marked", "no value"),
+        *("failed", "diverged"),
+    ) == REASONS
+
+
+def test_one_metric_of_a_panel() -> None:
+    values = np.random.default_rng(0).normal(size=(8, 3))
+    data = panel(make_frames(TWO_BY_FOUR, {"x": values, "y": -values}))
+    assert data.only("y").values.tolist() == [(-values).tolist()]
+    assert data.only("y").info["metric"].to_list() == ["y"]

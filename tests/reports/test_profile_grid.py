@@ -1,0 +1,103 @@
+"""Panels of several profiles: slopes that compare, zeros that are right, and what is said."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reports import Frames
+from reports.curves import curves
+from reports.plots.profile_grid import ProfileGrid, describe_grid, plot_grid, profile_grid
+from reports.plots.style import draw
+from reports.plots.summary import ProfileTable, profile_table
+from tests.reports.simulated_measures import measured_run
+
+FACTORS = {"placement": ["pre", "post"], "activation": ["gelu", "swiglu"]}
+ROLES = ["q", "gate", "key_bias", "other"]
+
+
+@pytest.fixture(scope="module")
+def frames() -> Frames:
+    return measured_run(FACTORS, seeds=2)
+
+
+def grid_of(frames: Frames, *, same_ratio: bool = True) -> ProfileGrid:
+    names = [f"gradient_flow.{role}_gradient_norm" for role in ROLES]
+    data = curves(frames)
+    tables = [profile_table(frames, name, ["placement"], data[name]) for name in names]
+    return profile_grid([t for t in tables if t is not None], ROLES, same_ratio=same_ratio)
+
+
+def line(means: list[float]) -> ProfileTable:
+    rows = pd.DataFrame(
+        {"column": "", "hue": "", "x": range(len(means)), "mean": means, "n": 1}
+    ).assign(low=means, high=means)
+    return ProfileTable(
+        profile="p", unit="u", scale="log", axis="depth", rows=rows, hue="", column="",
+        n_trials=1, n_absent=0, n_cancelled=0, n_lost=0, left_out="",
+    )  # fmt: skip
+
+
+def test_all_panels_span_the_same_ratio(frames: Frames) -> None:
+    figure = plot_grid(grid_of(frames), frames)
+    panels = [axes for axes in figure.axes if axes.lines]
+    limits = np.array([axes.get_ylim() for axes in panels])
+    assert [axes.get_title() for axes in figure.axes] == [
+        "q\n(n = 8)", "gate\n(n = 4)", "key_bias\n(n = 8)", "other\n(n = 8)",
+    ]  # fmt: skip
+    assert len(panels) == 3
+    assert np.ptp(np.log(limits[:, 1] / limits[:, 0])) == pytest.approx(0, abs=1e-9)
+    assert all(axes.get_yscale() == "log" for axes in panels)
+
+
+def test_a_gradient_that_is_zero_but_for_rounding_is_said_not_drawn(frames: Frames) -> None:
+    grid = grid_of(frames)
+    assert list(grid.zeros) == [[], [], ["pre", "post"], []]
+    figure = plot_grid(grid, frames)
+    assert [text.get_text() for text in figure.axes[2].texts] == ["zero but\nfor rounding"]
+    alt, caption = describe_grid(grid, "gradients")
+    assert "key_bias: zero but for rounding" in alt
+    assert "Zero but for rounding, not drawn: key_bias." in caption
+
+
+def test_rounding_is_told_for_each_level() -> None:
+    def two(pre: float, post: float) -> ProfileTable:
+        rows = pd.concat([line([pre, pre]).rows.assign(hue="pre"),
+                          line([post, post]).rows.assign(hue="post")])  # fmt: skip
+        return ProfileTable(**{**line([1.0]).__dict__, "rows": rows, "hue": "placement"})
+
+    grid = profile_grid([two(1.0, 1.0), two(1e-9, 1e-2)], ["q", "key_bias"], same_ratio=True)
+    assert list(grid.zeros) == [[], ["pre"]]
+    assert "not drawn: key_bias (under pre)." in describe_grid(grid, "gradients")[1]
+
+
+def test_captions_say_what_moves_and_where_it_does_not_apply(frames: Frames) -> None:
+    _, caption = describe_grid(grid_of(frames), "gradients of parameters (norm)")
+    assert caption.startswith("Gradients of parameters (norm), by placement: geometric mean over")
+    assert "All panels span the same ratio, so slopes compare." in caption
+    assert "Along blocks the mean changes most of other (post), " in caption
+    assert "and least of q (pre), " in caption
+    assert "Not applicable: gate to 4 trials." in caption
+
+
+def test_the_ratio_of_what_moves_is_its_largest_over_its_smallest() -> None:
+    grid = profile_grid([line([1.0, 4.0, 2.0]), line([5.0, 6.0, 5.0])], ["a", "b"], same_ratio=True)
+    _, caption = describe_grid(grid, "profiles")
+    assert "changes most of a, 4 times from" in caption
+    assert "and least of b, 1.20 times." in caption
+
+
+def test_profiles_of_different_units_keep_their_own_scales(frames: Frames) -> None:
+    figure = plot_grid(grid_of(frames, same_ratio=False), frames)
+    first, other = figure.axes[0].get_ylim(), figure.axes[3].get_ylim()
+    assert first[1] / first[0] != pytest.approx(other[1] / other[0], rel=0.1)
+    assert figure.axes[0].get_title() == "q\n(unit, n = 8)"
+
+
+def test_the_same_bytes_again(frames: Frames) -> None:
+    grid = grid_of(frames)
+    first, second = (
+        draw(lambda *, theme: plot_grid(grid, frames, theme=theme), alt="", caption="")
+        for _ in range(2)
+    )
+    assert first == second
+    assert first.light != first.dark
