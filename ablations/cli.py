@@ -119,7 +119,8 @@ def run(
         str,
         typer.Option(
             envvar="ABLATIONS_EXECUTOR",
-            help="How trials are carried out: local (worker processes) or inline (this process).",
+            help="How trials are carried out: local (worker processes), inline (this process) or "
+            "a plugin's executor.",
         ),
     ] = "local",
     fresh: Annotated[

@@ -111,7 +111,8 @@ def _plugin_line(record: PluginRecord) -> str:
     if record.state == "failed":
         return f"{name}: failed: {record.message}"
     entries = [f"{spec.slot} {spec.name}" for spec in record.specs]
-    told = [f"{len(entries)} entries: {', '.join(entries)}"] if entries else []
+    count = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
+    told = [f"{count}: {', '.join(entries)}"] if entries else []
     told += [f"follows runs: {', '.join(sorted(record.follows))}"] if record.follows else []
     place = f" from {record.path}" if record.path else ""
     return f"{name}: loaded{place}, {'; '.join(told)}"

@@ -26,7 +26,7 @@ from registry.checks import WORDS_OF_GRIDS
 from registry.hookspecs import ENTRY_POINT_GROUP
 from registry.spec import Kind
 
-LONGEST = 40
+LONGEST = 32
 """Letters of a name, so that no line of the files becomes too long."""
 
 NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?")

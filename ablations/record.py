@@ -143,11 +143,11 @@ def _component_rows(plan: Plan, examined: Iterable[Examination]) -> list[dict[st
         if planned.cell.architecture is not None:
             for choice in components_of(planned.cell.architecture):
                 used[choice.target, choice.label] = choice
-    by_target = {spec.target: spec for spec in plan.catalog.components()}
+    named = {(s.reference, plan.catalog.name_of(s)): s for s in plan.catalog.components()}
     keys = {(of.choice.target, repr(of.choice.options)): of.key for of in examined}
     rows = [
         {
-            **_component_row(by_target[target], choice),
+            **_component_row(named[target, choice.name], choice),
             "examination": keys.get((target, repr(choice.options)), ""),
         }
         for (target, _), choice in used.items()

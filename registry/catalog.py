@@ -79,16 +79,19 @@ class Catalog:
         """
         return self.signature(spec).options
 
+    def name_of(self, spec: Spec) -> str:
+        """The name that means this entry alone: with its distribution where others have it too."""
+        alike = [other for other in self._specs if _key(other) == _key(spec)]
+        return _qualified(spec) if len(alike) > 1 else spec.name
+
     def choose(self, spec: Spec, options: Mapping[str, Any]) -> Choice:
         """An entry with its options checked and the rest at their defaults.
 
         Raises: InvalidOptions with every fault, InvalidSpec when the target breaks the contract.
         """
         values = check_options(f"{spec.slot} {spec.name!r}", self.signature(spec), options)
-        alike = [other for other in self._specs if _key(other) == _key(spec)]
-        name = _qualified(spec) if len(alike) > 1 else spec.name
         return Choice(
-            name=name,
+            name=self.name_of(spec),
             target=spec.reference,
             options=values,
             given=frozenset(options),

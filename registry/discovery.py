@@ -77,8 +77,7 @@ def discover(
             records.append(_installed(name, provenance, point.load, records))
         else:
             left_out.append(LeftOut(name=name, version=provenance.version, by=selection.by))
-    catalog = Catalog(refuse_clashes(records), left_out)
-    return with_plugins(catalog, plugins) if plugins else catalog
+    return with_plugins(Catalog(refuse_clashes(records), left_out), plugins)
 
 
 def with_plugins(catalog: Catalog, asked: Sequence[str], base: Path | None = None) -> Catalog:
@@ -89,6 +88,8 @@ def with_plugins(catalog: Catalog, asked: Sequence[str], base: Path | None = Non
 
     Raises: PluginError with the reason for each that cannot be used.
     """
+    if not asked:
+        return catalog
     asked = list(dict.fromkeys(asked))
     records = list(catalog.plugins)
     before = frozenset(sys.modules)

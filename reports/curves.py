@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reports.frames import Frames
+from reports.frames import Frames, not_applicable
 from reports.marks import CANCELLED
 from reports.records import records
 
@@ -28,7 +28,7 @@ class Curve:
         x: (K,) the step along steps, else the position.
         value: (K,) the value, or its natural logarithm on a log scale.
         n_trials: Trials with values here.
-        n_absent: Done trials without any value: the profile does not apply to them.
+        n_absent: Trials that the profile does not apply to: done without any value, or skipped.
         n_cancelled: Done trials with a cancelled probe, which are never compared.
         n_lost: The other trials that were asked for: not done, or with a value that is not usable.
     """
@@ -90,6 +90,8 @@ class _Asked:
 
     done: set[tuple[int, int]]
     n_cancelled: int
+    n_unfit: int
+    """Skipped since the measure does not apply to them."""
     n_all: int
 
 
@@ -102,6 +104,7 @@ def _asked(frames: Frames, measure: str) -> _Asked:
     return _Asked(
         done=set(zip(cells.tolist(), honest["seed"].tolist(), strict=True)),
         n_cancelled=int(cancelled.sum()),
+        n_unfit=int(not_applicable(trials).sum()),
         n_all=len(trials),
     )
 
@@ -127,7 +130,7 @@ def _curve(
     whole = np.logical_and.reduceat(usable, starts) if len(starts) else np.empty(0, dtype=bool)
     drawn = is_done & whole
     kept = np.repeat(drawn, np.diff(np.append(starts, len(cell))))
-    n_absent = len(asked.done) - int(is_done.sum())
+    n_absent = asked.n_unfit + len(asked.done) - int(is_done.sum())
     return Curve(
         about=about,
         axis=axis,

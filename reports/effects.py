@@ -74,9 +74,9 @@ def comparisons(frames: Frames, data: Panel | None = None) -> pd.DataFrame:
     ``pair_low`` and ``pair_high`` are the smallest and the largest mean of a pair over seeds, as an
     estimate is written: noise is in them. ``varies`` says that the effect differs between pairs
     beyond noise, so that it depends on the other factors (`reports.variation`), and ``varies_with``
-    which of them tells the pairs apart best, or nothing; the tests of all rows are adjusted as the main effects are, in
-    families of their own. Where no seed changes the metric any difference counts, and a factor is
-    named if it tells all of it. NA with a single pair or seed.
+    which of them tells the pairs apart best, or nothing; the tests of all rows are adjusted as the
+    main effects are, in families of their own. Where no seed changes the metric any difference
+    counts, and a factor is named if it tells all of it. NA with a single pair or seed.
 
     ``told_level`` is the error rate of what is looked at inside an effect because it varies, and
     ``shown_low`` and ``shown_high`` are the smallest and largest of what is shown there, no effect
@@ -103,7 +103,7 @@ def adjusted(table: pd.DataFrame) -> pd.DataFrame:
     result = with_intervals(table, families).assign(
         varies=varies, told_level=told, shown_low=low, shown_high=high
     )
-    worked = ("differs", "variation", "within")
+    worked = ("differs", "variation", "within", "n_candidates")
     rest = [column for column in result.columns if column not in (*EFFECT_COLUMNS, *worked)]
     return result[[*EFFECT_COLUMNS, *rest]]
 
@@ -163,6 +163,9 @@ def _further(
         "variation": variation,
         "varies_with": varies_with,
         "within": within,
+        "n_candidates": np.full(
+            len(data.info), sum(f != contrast.names["factor"] for f in levels) + 1
+        ),
         "only_with": only_with,
         "win_rate": win_rate,
         "n_ranked": n_ranked,
@@ -189,10 +192,11 @@ def _varies(
 ) -> "tuple[pd.api.extensions.ExtensionArray, Floats]":
     """Whether pairs differ beyond noise: any difference of an exact metric, else by a test.
 
-    Beside it the level of what is looked at for that reason: of m tests R are told, and intervals
-    of a parameter that is told have alpha·R/m each, which keeps their false coverage below alpha
-    whatever chose them. Source: Benjamini and Yekutieli 2005, Journal of the American Statistical
-    Association 100, as `reports.intervals.false_coverage_levels`.
+    Beside it the level of what is looked at inside an effect for that reason. Each effect could be
+    told by any other factor, or by its pairs: of m such tables in all R are told, and each of those
+    has the level alpha·R/m, which keeps their false coverage below alpha whatever chose them.
+    Source: Benjamini and Yekutieli 2005, Journal of the American Statistical Association 100, as of
+    `reports.intervals.false_coverage_levels`.
     """
     varies = pd.array([pd.NA] * len(table), dtype="boolean")
     told = np.full(len(table), ALPHA)
@@ -203,5 +207,6 @@ def _varies(
     for rows, adjust in families:
         chosen = rows & tested
         _, varies[chosen] = adjust(variation[chosen])
-        told[chosen] *= max(int(varies[chosen].sum()), 1) / max(int(chosen.sum()), 1)
+        candidates = int(table["n_candidates"].to_numpy()[chosen].sum())
+        told[chosen] *= max(int(varies[chosen].sum()), 1) / max(candidates, 1)
     return varies, told

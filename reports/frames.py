@@ -11,6 +11,9 @@ from pandas.api import types
 STATES = ("done", "diverged", "failed", "crashed", "timeout", "skipped", "missing")
 """The states of a measure of a trial; `missing` has not run yet."""
 
+NOT_APPLICABLE = "not applicable"
+"""How the message of a skipped trial begins to which its measure does not apply."""
+
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "state": STATES,
     "axis": ("depth", "step", "context"),
@@ -193,6 +196,12 @@ class Frames:
             _check_known("cells", str(factor), self.cells, known, "factors.level")
         if named and self.cells.duplicated(subset=named).any():
             raise ValueError("frame 'cells': two cells have the same level of every factor")
+
+
+def not_applicable(trials: pd.DataFrame) -> "pd.Series[bool]":
+    """Which trials are skipped since the measure does not apply to them, not for a constraint."""
+    said = trials["message"].astype(object).str.startswith(NOT_APPLICABLE)
+    return (trials["state"] == "skipped") & said.fillna(False).astype(bool)
 
 
 def _check_columns(name: str, frame: pd.DataFrame, columns: Mapping[str, str]) -> None:

@@ -66,8 +66,8 @@ def _caption(about: pd.DataFrame, n_cells: int) -> str:
     return (
         "Share of variance: how much of what differs between the means of cells each factor "
         "carries on its own, less what noise alone is expected to add, on each primary metric, "
-        f"over the {cells} of {counted(n_cells, 'cell')} that have every seed. What is in no factor alone is "
-        "interaction and what is left of noise."
+        f"over the {cells} of {counted(n_cells, 'cell')} that have every seed. What is "
+        "in no factor alone is interaction and what is left of noise."
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,9 +46,10 @@ class Scratch:
         return self.python("-m", "ablations", *arguments, cwd=cwd, status=status, **environment)
 
 
-def install(path: Path) -> Scratch:
-    """Install all of them below `path`, without a network."""
+def install(path: Path, folders: Iterable[Path] | None = None) -> Scratch:
+    """Install all of them, or the distributions in those folders, below `path`; no network."""
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     offline = ["--no-deps", "--no-index", "--no-build-isolation", "--target", str(path)]
-    subprocess.run([*pip, *offline, *map(str, projects())], check=True)
+    chosen = projects() if folders is None else folders
+    subprocess.run([*pip, *offline, *map(str, chosen)], check=True)
     return Scratch(path)

@@ -20,8 +20,8 @@ from reports.records import records
 from reports.wording import counted, listed, number, short
 
 MAX_COLUMNS = 4
-ROUNDING = 1e-5
-"""Of the largest profile under the same level: what stays below is zero but for rounding."""
+NEGLIGIBLE = 1e-5
+"""Of the largest profile under the same level: what stays below is not drawn."""
 
 _NARROW = Panels(
     width=1.28, height=1.1, left=0.95, right=0.1, top=0.72, bottom=0.5, across=0.68, down=0.68
@@ -39,7 +39,7 @@ class ProfileGrid:
         tables: One a panel; none with a factor told by panels.
         names: Their titles.
         same_ratio: Whether all panels span the same ratio, so that slopes compare: profiles of one
-            unit on a log scale. Lines that are zero but for rounding are then left out.
+            unit on a log scale. Lines that stay below `NEGLIGIBLE` are then left out.
         zeros: For each panel the levels whose lines are left out so.
     """
 
@@ -78,7 +78,7 @@ def profile_grid(
                 largest[str(hue)] = max(largest.get(str(hue), 0.0), float(rows["mean"].max()))
         for i, table in enumerate(tables):
             tops = table.rows.groupby("hue", sort=False)["mean"].max()
-            zeros[i] = [str(h) for h, top in tops.items() if top < ROUNDING * largest[str(h)]]
+            zeros[i] = [str(h) for h, top in tops.items() if top < NEGLIGIBLE * largest[str(h)]]
             kept[i] = replace(table, rows=table.rows[~table.rows["hue"].isin(zeros[i])])
     return ProfileGrid(tables=kept, names=names, same_ratio=same_ratio, zeros=zeros)
 
@@ -126,7 +126,7 @@ def _finish(axes: Axes, grid: ProfileGrid, i: int) -> None:
     sns.despine(ax=axes)
     axes.grid(axis="y")
     if table.rows.empty:
-        axes.text(0.5, 0.5, "zero but\nfor rounding", ha="center", va="center",
+        axes.text(0.5, 0.5, "negligible", ha="center", va="center",
                   transform=axes.transAxes)  # fmt: skip
         axes.set_xticks([])
         axes.set_yticks([])
@@ -157,9 +157,12 @@ def describe_grid(grid: ProfileGrid, what: str) -> tuple[str, str]:
     )
     if grid.same_ratio:
         caption += f" All panels span the same ratio, so slopes compare.{_moves(grid)}"
-    zero = [name for name, levels in zip(grid.names, grid.zeros, strict=True) if levels]
-    if zero:
-        caption += f" Zero but for rounding, not drawn: {listed(zero)}{_where(grid)}."
+    small = [_small(grid, i) for i, levels in enumerate(grid.zeros) if levels]
+    if small:
+        caption += (
+            f" Not drawn, as they stay below {number(NEGLIGIBLE)} of the largest profile: "
+            f"{'; '.join(small)}."
+        )
     absent = [(n, t) for n, t in zip(grid.names, grid.tables, strict=True) if t.n_absent]
     if absent:
         several = [f"{name} to {counted(t.n_absent, 'trial')}" for name, t in absent]
@@ -184,7 +187,7 @@ def _told(grid: ProfileGrid, i: int) -> str:
         f"to {number(line['mean'].iloc[-1])}"
         for hue, line in rows.groupby("hue", sort=False)
     ]
-    return f"{short(grid.names[i])}: {', '.join(lines) or 'zero but for rounding'}"
+    return f"{short(grid.names[i])}: {', '.join(lines) or 'negligible'}"
 
 
 def _moves(grid: ProfileGrid) -> str:
@@ -205,10 +208,8 @@ def _moves(grid: ProfileGrid) -> str:
     )
 
 
-def _where(grid: ProfileGrid) -> str:
-    """The levels under which lines are left out, unless it is all of them."""
-    levels = list(dict.fromkeys(level for zeros in grid.zeros for level in zeros))
-    everywhere = all(
-        not zeros or table.rows.empty for zeros, table in zip(grid.zeros, grid.tables, strict=True)
-    )
-    return "" if everywhere or not any(levels) else f" (under {listed([short(x) for x in levels])})"
+def _small(grid: ProfileGrid, i: int) -> str:
+    """A panel's name, with the levels under which its lines are left out unless it is all."""
+    name, levels = grid.names[i], [short(level) for level in grid.zeros[i]]
+    everywhere = grid.tables[i].rows.empty or not any(levels)
+    return name if everywhere else f"{name} under {listed(levels)}"

@@ -275,7 +275,8 @@ def test_wrong_arguments_are_status_2(inline, arguments):
 
 
 @pytest.mark.parametrize(
-    "command", ["run", "plan", "report", "components", "plugins", "schema", "new grid"]
+    "command",
+    ["run", "plan", "report", "components", "plugins", "check", "schema", "new grid", "new plugin"],
 )
 def test_help_says_what_a_command_does_with_an_example(inline, command):
     status, out, _ = inline(*command.split(), "--help")

@@ -47,7 +47,7 @@ def test_a_file_is_listed_as_a_plugin(command: Command, folder: Path) -> None:
         "components": ["norm mine"],
     }
     _, out, _ = command("plugins", "--plugin", "deep/mine.py")
-    assert f"mine 2.0: loaded from {path}, 1 entries: norm mine" in out.splitlines()
+    assert f"mine 2.0: loaded from {path}, 1 entry: norm mine" in out.splitlines()
     status, out, _ = command("components", "--plugin", "deep/mine.py")
     assert status == 0
     assert "  mine:  [mine 2.0]" in out.splitlines()

@@ -9,6 +9,7 @@ from ablations.record import run_plan
 from ablations.trial import Measurement
 from registry import (
     Catalog,
+    ComponentSpec,
     Execution,
     MeasureSpec,
     Metric,
@@ -122,3 +123,23 @@ def test_a_figure_states_what_it_was_computed_in_unless_shapes_tell_it(tmp_path)
     rows = info(grid(dtype="bfloat16"), discover())
     assert rows["metric", "gradient_flow.loss"]["convention"].endswith(", dtype bfloat16")
     assert "dtype" not in rows["metric", "parameters.total"]["convention"]
+
+
+def test_a_class_that_two_plugins_register_is_told_as_each_ones(tmp_path):
+    def record(owner, version):
+        spec = ComponentSpec(
+            kind="norm",
+            name="shared",
+            target="components.norms:RMSNorm",
+            summary=f"As {owner} has it.",
+            provenance=Provenance(distribution=owner, version=version),
+        )
+        return PluginRecord(name=f"{owner}:p", version=version, state="loaded", specs=(spec,))
+
+    catalog = Catalog([*discover().plugins, record("one", "1"), record("two", "2")])
+    asked = grid(catalog, factors={"norm": ["one/shared", "rmsnorm", "layernorm"]}, seeds=1)
+    plan = ablations.plan(asked)
+    rows = run_plan(plan, executor="", execution=Execution()).components
+    told = {row["name"]: (row["plugin"], row["version"], row["summary"]) for row in rows}
+    assert told["one/shared"] == ("one", "1", "As one has it.")
+    assert told["rmsnorm"][0] == "ablations"

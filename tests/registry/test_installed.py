@@ -17,12 +17,16 @@ LOADED = {
     "clashing_a": "norm twin",
     "clashing_b": "norm twin",
     "detached_gradient": "norm detached",
+    "differential": "attention differential",
     "dyt": "norm dynamic_tanh",
     "executor_plugin": "executor backwards",
+    "gated_linear": "attention gated_linear",
     "global_random": "norm noisy",
     "kwargs_constructor": "norm swallowing",
     "leaking_attention": "attention leaking",
     "measure_plugin": "measure weight_size",
+    "mixture_of_experts": "feed_forward mixture_of_experts",
+    "mup": "initializer mup",
 }
 FAILED = {
     "empty": "registers nothing",

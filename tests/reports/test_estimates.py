@@ -1,5 +1,7 @@
 """Which observations are used, and where seeds that agree are no measure of noise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,8 @@ from hypothesis.extra.numpy import arrays
 
 from reports import state_findings
 from reports.effects import comparisons
-from reports.estimates import complete_block
+from reports.estimates import complete_block, on_a_grid
+from reports.intervals import ALPHA
 from tests.reports.simulated import make_frames
 
 masks = arrays(np.bool_, st.tuples(st.integers(1, 6), st.integers(1, 5)))
@@ -77,3 +80,66 @@ def test_differences_that_float32_cannot_tell_are_none(scale: str, base: float) 
     told = base * np.exp(np.concatenate([noise, noise + 5e-7]))
     row = comparisons(make_frames({"norm": ["a", "b"]}, {"x": told}, scale=scale)).iloc[0]
     assert not row["unchanged"]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([0.0, 1.0], True), ([1, 4, 9, 12], True), ([0.1, 0.3, 0.7], True), ([5.0], True),
+        ([1e6, 1e6 + 3, 0], True), ([0.25, 1 / 3, 0.7], True),
+        ([0.1234567, 0.7654321987, 0.987654321], False),
+    ],
+)  # fmt: skip
+def test_values_of_a_grid(values: list[float], expected: bool) -> None:
+    assert on_a_grid(np.array(values)) == expected
+    assert not on_a_grid(np.random.default_rng(0).normal(size=12))
+    assert not on_a_grid(np.random.default_rng(0).normal(size=12).astype(np.float32).astype(float))
+
+
+def test_two_seeds_or_values_of_a_grid_that_agree_give_no_interval() -> None:
+    drawn = np.random.default_rng(1).uniform(1, 2, size=(2, 2))
+    for values in (np.vstack([drawn, drawn + 2]), [[3, 5, 4], [3, 4, 4], [7, 9, 8], [7, 8, 8]]):
+        row = comparisons(make_frames(TWO_BY_TWO, {"x": np.asarray(values, dtype=float)})).iloc[0]
+        assert not row["exact"]
+        assert np.isnan(row["low"])
+        assert row["within_noise"] is pd.NA
+
+
+def test_only_what_is_declared_is_exact() -> None:
+    values = np.repeat([[10.0], [12.0], [13.0], [15.0]], 3, axis=1)
+    frames = make_frames(TWO_BY_TWO, {"x": values})
+    for declared in (True, False):
+        info = frames.metric_info.assign(exact=declared)
+        row = comparisons(replace(frames, metric_info=info)).iloc[0]
+        assert row["exact"] == declared
+        assert np.isnan(row["low"]) != declared
+    found = state_findings(replace(frames, metric_info=frames.metric_info.assign(exact=False)))
+    assert {f.kind for f in found} == {"undecided"}
+    assert all("seeds agree here: no interval can be given" in f.text for f in found)
+
+
+@pytest.mark.parametrize("n_seeds", [2, 3])
+@pytest.mark.parametrize("factors", [{"norm": ["a", "b"]}, TWO_BY_TWO], ids=["2", "4"])
+@pytest.mark.parametrize("name", ["flag", "rare flag", "count", "layer", "rounded", "shared"])
+def test_metrics_of_few_values_show_little_by_chance(
+    name: str, factors: dict[str, list[str]], n_seeds: int
+) -> None:
+    runs = 300
+    rng = np.random.default_rng(2)
+    shape = (runs, 2 ** len(factors), n_seeds)
+    values = {
+        "flag": rng.random(shape) < 0.5,
+        "rare flag": rng.random(shape) < 0.1,
+        "count": rng.poisson(1, shape),
+        "layer": rng.integers(0, 12, shape),
+        "rounded": np.round(rng.normal(5, 0.7, shape)),
+        "shared": rng.integers(0, 10, (runs, 1, n_seeds)) + (rng.random(shape) < 0.3),
+    }[name].astype(float)
+    declared = make_frames(factors, {f"m{i}": run for i, run in enumerate(values)})
+    for frames in (
+        declared,
+        replace(declared, metric_info=declared.metric_info.assign(exact=0 > 1)),
+    ):
+        table = comparisons(frames)
+        certain = table["within_noise"].eq(False) & (table["low"] == table["high"])
+        assert certain.groupby(table["metric"]).any().mean() <= ALPHA

@@ -51,8 +51,8 @@ def test_the_factor_that_matters_most_leads(default: list[Finding]) -> None:
     ]
     assert re.fullmatch(
         r"gradient_flow\.embedding: placement matters most; placement = post instead of pre makes "
-        r"it 2\.1\d times as large \(adjusted 95 % interval 2\.\d\d to 2\.\d\d times; 36 pairs, 5 seeds; "
-        r"same direction in every pair; under 0\.01 % fewer parameters\)\.",
+        r"it 2\.1\d times as large \(adjusted 95 % interval 2\.\d\d to 2\.\d\d times; 36 pairs, "
+        r"5 seeds; same direction in every pair; under 0\.01 % fewer parameters\)\.",
         plain(default[0].text),
     )
 
@@ -134,16 +134,15 @@ def test_an_effect_that_cancels_is_told(scale: str) -> None:
     }[scale]  # fmt: skip
     assert re.match(
         "x: norm = b instead of a has no common direction: it depends on placement, shown with "
-        f"placement = post \\({half}\\) and pre \\({two}\\) \\(95 % intervals by placement, adjusted "
-        r"for all that was looked at; 4 pairs, 5 seeds; same direction in 50 % of the pairs\)\.",
+        f"placement = post \\({half}\\) and pre \\({two}\\) \\(95 % intervals by placement, "
+        r"adjusted for all that was looked at; 4 pairs, 5 seeds; same direction in 50 % of the "
+        r"pairs\)\.",
         text,
     )
     assert not any("norm = b" in noise for noise in texts(frames, "noise"))
     (most,) = texts(frames, "most")
     assert "matters most" not in most
-    assert re.match(
-        r"x: size has the largest mean effect, though by \w+ \w+ goes from", most
-    )
+    assert re.match(r"x: size has the largest mean effect, though by \w+ \w+ goes from", most)
 
 
 def test_tables_that_are_computed_already_are_used() -> None:
@@ -244,6 +243,91 @@ def test_one_seed_of_a_metric_declared_exact() -> None:
     assert plain(found[0].text).startswith("parameters.total: attention matters most; ")
     assert plain(found[0].text).endswith("1 seed; same direction in every pair).")
     assert not [f for f in found if f.kind == "undecided"]
+
+
+def test_one_seed_claims_no_cause() -> None:
+    values = np.array([[1.0], [1.0], [2.69], [2.69]])
+    found = texts(make_frames(TWO_BY_TWO, {"x": values}, scale="log"), "undecided")
+    assert [text.split(" (")[0] for text in found] == [
+        "x: norm = b instead of a was 2.69 times as large in the only seed",
+        "x: size = 2 instead of 1 left it unchanged in the only seed",
+    ]
+    found = texts(make_frames(TWO_BY_TWO, {"x": values}), "undecided")
+    assert found[0].startswith(
+        "x: norm = b instead of a differed by +1.69 unit, 169 % more in the only seed ("
+    )
+
+
+def test_a_single_factor_is_set_against_no_other() -> None:
+    values = np.exp(np.array([[0.0], [1.0], [-1.0]]) + NOISE[:3])
+    (text,) = texts(make_frames({"norm": ["a", "b", "c"]}, {"x": values}, scale="log"), "most")
+    assert re.match("x: norm = [bc] instead of a makes it", text)
+
+
+def test_nothing_is_less_than_all_of_it() -> None:
+    values = np.array([1.0, 2.0, -2.0, -1.0])[:, None] + NOISE / 10
+    text = next(f.text for f in state_findings(make_frames(TWO_BY_TWO, {"x": values})) if f.factor)
+    assert "less" not in text
+    assert " more" not in text
+
+
+def test_levels_that_are_short_alike_are_told_apart() -> None:
+    long = "gqa(n_kv_heads=2, qk_norm={}, window=256, dropout=0.0)"
+    factors = {"attention": ["mha", long.format("true"), long.format("false")], "size": ["1", "2"]}
+    values = np.repeat([0.0, 1, 2], 2)[:, None] + np.random.default_rng(0).normal(
+        0, 0.01, size=(6, 4)
+    )
+    found = state_findings(make_frames(factors, {"x": values}))
+    told = [f for f in found if f.factor == "attention"]
+    assert [f.level for f in told] == [long.format("false"), long.format("true")]
+    assert "qk_norm=false" in told[0].text
+    assert "qk_norm=true" in told[1].text
+
+
+def test_where_all_pairs_used_are_of_one_level_that_is_said() -> None:
+    factors = {"norm": ["a", "b"], "size": ["1", "2"], "placement": ["pre", "post"]}
+    values = np.repeat([0.0, 1], 4)[:, None] + np.random.default_rng(0).normal(5, 0.01, size=(8, 4))
+    frames = make_frames(factors, {"x": values})
+    gone = frames.cells["cell"][
+        (frames.cells["norm"] == "b") & (frames.cells["placement"] == "post")
+    ]
+    skipped = set_state(frames, frames.trials["cell"].isin(gone), "skipped")
+    (text,) = texts(skipped, "most")
+    assert text.endswith("8 of 16 paired observations are not used: 8 skipped; only pairs with "
+                         "placement = pre).")  # fmt: skip
+    assert not any("only pairs" in f.text for f in state_findings(frames))
+    noise = texts(skipped, "noise")
+    assert "12 paired observations not used: 12 skipped" in noise[0]
+
+
+def test_figures_that_are_no_evidence_are_flagged_wherever_they_are_told() -> None:
+    """Two levels together make the size four times as large: an interaction, and little else."""
+    rng = np.random.default_rng(0)
+    at = np.array(np.unravel_index(np.arange(16), (2, 2, 2, 2)))[:, :, None]
+    size = np.exp(np.log(9) * (at[0] * at[1] + at[2] * at[3]) + np.log(4) * at[0] * at[2])
+    size = size * np.exp(rng.normal(0, 0.01, size=(16, 5)))
+    factors = {f: ["0", "1"] for f in ("norm", "act", "init", "width")}
+    frames = make_frames(
+        factors, {"raw": 1 / size, "noise": np.exp(rng.normal(size=(16, 5))), "size": size},
+        scale="log",
+    )  # fmt: skip
+    info = frames.metric_info.assign(primary=[True, True, False])
+    sized = pd.Series(["size", "size", ""], dtype=object)
+    frames = replace(frames, metric_info=info.assign(scales_with=sized))
+    together = [text for text in texts(frames, "interaction") if text.startswith("raw")]
+    assert [text for text in together if "norm = 1 instead of 0 and init = 1 instead" in text]
+    for text in together:
+        assert re.search(r"; sizes differ [\d.]+ times: not evidence of flow \(adjusted", text)
+    flat = frames.metrics.assign(value=np.exp(rng.normal(size=len(frames.metrics))))
+    kept = frames.metrics["metric"] == "size"
+    flat.loc[kept, "value"] = frames.metrics.loc[kept, "value"]
+    inside = sorted(texts(replace(frames, metrics=flat), "noise"), reverse=True)  # raw, noise
+    assert re.search(r"raw: .*norm = 1 \(sizes differ [\d.]+ times: not evidence", inside[0])
+    assert "evidence" not in inside[1]
+    one = make_frames(factors, {"raw": 1 / size[:, :1], "size": size[:, :1]}, scale="log")
+    info = one.metric_info.assign(scales_with=pd.Series(["size", ""], dtype=object))
+    undecided = texts(replace(one, metric_info=info), "undecided")
+    assert "not evidence of flow" in next(text for text in undecided if text.startswith("raw"))
 
 
 def eight_cells() -> tuple[dict[str, list[str]], np.ndarray]:

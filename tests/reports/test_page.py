@@ -296,7 +296,7 @@ def test_effects_that_depend_on_others_are_marked_in_table_and_chart() -> None:
     cells = Page(text).text
     assert "Range over pairs" in cells["th"]
     row = cells["td"].index("depends on placement")
-    assert re.fullmatch(r"0\.49\d to 2\.0\d", cells["td"][row - 1])
+    assert re.fullmatch(r"0\.49\d to 2\.0\d times", cells["td"][row - 1])
     (image,) = Page(text).named("img")
     assert "range over pairs from 0.49" in (image["alt"] or "")
     assert "Thin lines below, where wide enough to be seen: the range over pairs" in text

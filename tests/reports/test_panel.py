@@ -22,9 +22,10 @@ def run(value: float = 1.0, scale: str = "log") -> Frames:
     return make_frames(TWO_BY_FOUR, {"x": values}, scale=scale)
 
 
-def without_row(frames: Frames) -> Frames:
-    """The same run without a row for the last cell's first seed."""
-    last = (frames.metrics["cell"] == frames.cells["cell"].iloc[7]) & (frames.metrics["seed"] == 0)
+def without_row(frames: Frames, seeds: int = 1) -> Frames:
+    """The same run without rows for the last cell's first seeds."""
+    last = frames.metrics["cell"] == frames.cells["cell"].iloc[7]
+    last &= frames.metrics["seed"] < seeds
     return replace(frames, metrics=frames.metrics[~last])
 
 
@@ -32,15 +33,28 @@ def reason(frames: Frames) -> str:
     return REASONS[panel(frames).reason[0, 7, 0]]
 
 
-def test_a_done_trial_without_a_row_has_no_such_thing_and_nothing_is_lost() -> None:
+def test_a_metric_that_some_seeds_of_a_cell_have_is_lost_to_the_others() -> None:
+    """As of steps to a target that some seeds never reach: what is there flatters."""
     frames = without_row(run())
+    assert reason(frames) == "no value"
+    assert not panel(frames).diverged.any()
+    table = comparisons(frames)
+    assert has_survivors_only(table)[table["level"] == "b"].all()
+    assert cell_table(frames)["state"].to_list() == [""] * 7 + ["no value"]
+    # A seed that failed says nothing of the cell.
+    last = (frames.trials["cell"] == frames.cells["cell"].iloc[7]) & (frames.trials["seed"] > 0)
+    assert reason(set_state(frames, last, "failed")) == "not applicable"
+
+
+def test_a_cell_without_a_row_has_no_such_thing_and_nothing_is_lost() -> None:
+    frames = without_row(run(), seeds=4)
     assert reason(frames) == "not applicable"
     for table in (comparisons(frames), interaction_comparisons(frames)):
         row = table[table["level"] == "b"].iloc[-1]
-        assert list(row[["n_not_applicable", "n_no_value"]]) == [1, 0]
+        assert list(row[["n_not_applicable", "n_no_value"]]) == [4, 0]
         assert row["n_dropped"] > 0
         assert not has_survivors_only(table).any()
-        assert np.isfinite(row["estimate"])
+        assert np.isfinite(row["estimate"]) == ("factor_2" not in table)  # the one group of four
     assert cell_table(frames)["state"].to_list() == [""] * 7 + ["not applicable"]
 
 

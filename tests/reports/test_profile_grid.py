@@ -49,17 +49,17 @@ def test_all_panels_span_the_same_ratio(frames: Frames) -> None:
     assert all(axes.get_yscale() == "log" for axes in panels)
 
 
-def test_a_gradient_that_is_zero_but_for_rounding_is_said_not_drawn(frames: Frames) -> None:
+def test_a_gradient_that_is_next_to_zero_is_said_not_drawn(frames: Frames) -> None:
     grid = grid_of(frames)
     assert list(grid.zeros) == [[], [], ["pre", "post"], []]
     figure = plot_grid(grid, frames)
-    assert [text.get_text() for text in figure.axes[2].texts] == ["zero but\nfor rounding"]
+    assert [text.get_text() for text in figure.axes[2].texts] == ["negligible"]
     alt, caption = describe_grid(grid, "gradients")
-    assert "key_bias: zero but for rounding" in alt
-    assert "Zero but for rounding, not drawn: key_bias." in caption
+    assert "key_bias: negligible" in alt
+    assert "below 1·10⁻⁵ of the largest profile: key_bias." in caption
 
 
-def test_rounding_is_told_for_each_level() -> None:
+def test_what_is_negligible_is_told_for_each_level() -> None:
     def two(pre: float, post: float) -> ProfileTable:
         rows = pd.concat([line([pre, pre]).rows.assign(hue="pre"),
                           line([post, post]).rows.assign(hue="post")])  # fmt: skip
@@ -67,7 +67,7 @@ def test_rounding_is_told_for_each_level() -> None:
 
     grid = profile_grid([two(1.0, 1.0), two(1e-9, 1e-2)], ["q", "key_bias"], same_ratio=True)
     assert list(grid.zeros) == [[], ["pre"]]
-    assert "not drawn: key_bias (under pre)." in describe_grid(grid, "gradients")[1]
+    assert "of the largest profile: key_bias under pre." in describe_grid(grid, "gradients")[1]
 
 
 def test_captions_say_what_moves_and_where_it_does_not_apply(frames: Frames) -> None:

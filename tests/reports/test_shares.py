@@ -67,3 +67,19 @@ def test_primary_metrics_alone_and_the_largest_share_first() -> None:
 
 def test_a_run_without_factors_has_none() -> None:
     assert shares_section(make_frames({}, {"x": [[1.0, 2.0]]})) is None
+
+
+def test_cells_left_out_are_counted_by_reason() -> None:
+    rng = np.random.default_rng(0)
+    frames = make_frames({"a": ["0", "1"], "b": list("012")}, {"x": rng.normal(size=(6, 3))})
+    one, two = frames.cells["cell"].iloc[1], frames.cells["cell"].iloc[2]
+    skipped = set_state(frames, frames.trials["cell"] == one, "skipped")
+    table = shares_section(skipped)
+    assert table is not None
+    assert table.note.endswith("do not add up. On x 1 cell left out: 1 skipped.")
+    first = (frames.trials["cell"] == two) & (frames.trials["seed"] == 0)
+    table = shares_section(set_state(skipped, first, "diverged"))
+    assert table is not None
+    assert table.note.endswith(
+        "On x 2 cells left out: 1 skipped and 1 diverged; of survivors alone, which is no finding."
+    )

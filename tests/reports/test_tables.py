@@ -165,6 +165,31 @@ def test_cell_table_says_what_was_lost() -> None:
     assert (row["state"], row["n_seeds"], row["n_asked"]) == ("failed", 1, 2)
 
 
+@pytest.mark.parametrize(
+    ("state", "marks"), [("missing", ""), ("skipped", ""), ("done", "cancelled_probe")]
+)
+def test_cells_are_compared_over_the_seeds_both_have(state: str, marks: str) -> None:
+    values = np.array([[1.0, 2, 3, 4, 100]] * 2)
+    frames = make_frames({"norm": ["a", "b"]}, {"x": values})
+    rows = (frames.trials["cell"] == frames.cells["cell"].iloc[1]) & (frames.trials["seed"] == 4)
+    table = cell_table(set_state(frames, rows, state, marks=marks))
+    assert table["delta"].to_list() == [0, 0]
+    assert table["mean"].to_list() == [22, 2.5]
+    # No seed in common.
+    others = ~rows & (frames.trials["cell"] == frames.cells["cell"].iloc[1])
+    first = frames.trials["seed"] == 4
+    apart = set_state(
+        set_state(frames, others, state, marks=marks), first & ~rows, state, marks=marks
+    )
+    assert np.isnan(cell_table(apart)["delta"].iloc[1])
+
+
+def test_nothing_is_compared_with_survivors() -> None:
+    frames = make_frames(TWO_BY_TWO, {"x": np.arange(8.0).reshape(4, 2)})
+    base = (frames.trials["cell"] == frames.cells["cell"].iloc[0]) & (frames.trials["seed"] == 0)
+    assert cell_table(set_state(frames, base, "diverged"))["delta"].isna().all()
+
+
 def test_level_table_averages_cells(frames: Frames) -> None:
     table = level_table(frames, ["parameters.total"]).set_index(["factor", "level"])
     totals = frames.metrics[frames.metrics["metric"] == "parameters.total"].merge(frames.cells)

@@ -29,8 +29,8 @@ def test_an_interaction_that_no_effect_tells_is_told_by_itself() -> None:
     assert re.fullmatch(
         r"x: norm = 1 instead of 0 and placement = 1 instead of 0 interact: together they make it "
         r"1\.\d\d times as large as what they do apart would \(adjusted 95 % interval 1\.\d\d to "
-        r"1\.\d\d times; 4 groups of four cells, 5 seeds; same direction in every group; exploratory, "
-        r"false discovery rate 5 %\)\.",
+        r"1\.\d\d times; 4 groups of four cells, 5 seeds; same direction in every group; "
+        r"exploratory, false discovery rate 5 %\)\.",
         plain(found[0].text),
     )
     assert found[0].low is not None

@@ -15,22 +15,58 @@ FACTORS = {"norm": ["a", "b"], "size": ["1", "2", "3"]}
 
 
 def test_shares_are_those_of_an_analysis_of_variance() -> None:
-    values = np.random.default_rng(1).normal(size=(6, 4))
+    values = np.random.default_rng(1).normal(size=(6, 4)) + np.arange(6)[:, None]
     frames = make_frames(FACTORS, {"x": values})
-    cells = frames.cells.assign(y=values.mean(axis=1))
-    table = anova_lm(ols("y ~ C(norm) + C(size)", data=cells).fit())
-    expected = table["sum_sq"] / table["sum_sq"].sum()
+    cells = frames.cells.loc[np.repeat(range(6), 4)].assign(y=values.ravel(), seed=[*range(4)] * 6)
+    formula = "y ~ C(norm) * C(size) + C(norm) * C(seed) + C(size) * C(seed)"
+    table = anova_lm(ols(formula, data=cells).fit())
+    square = table["sum_sq"]
+    total = square["C(norm)"] + square["C(size)"] + square["C(norm):C(size)"]
+    expected = [
+        (square[f"C({f})"] - table.loc[f"C({f})", "df"] * table.loc[error, "mean_sq"]) / total
+        for f, error in (("norm", "C(norm):C(seed)"), ("size", "C(size):C(seed)"))
+    ]
     shares = share_of_variance(frames)
-    assert shares["share"].to_list() == pytest.approx(
-        [expected["C(norm)"], expected["C(size)"]], rel=1e-9
-    )
+    assert shares["share"].to_list() == pytest.approx(expected, rel=1e-9)
     assert shares["balanced"].all()
+
+
+def test_noise_carries_nothing() -> None:
+    """A factor of 20 levels has 19 of 39 degrees of freedom, and that share of noise by chance."""
+    rng = np.random.default_rng(0)
+    levels = {"many": [str(i) for i in range(20)], "few": ["a", "b"]}
+    metrics = {f"m{i}": rng.normal(5, 1, size=(40, 3)) for i in range(60)}
+    shares = share_of_variance(make_frames(levels, metrics)).groupby("factor")["share"].mean()
+    assert shares["many"] < 0.15
+    assert shares["few"] < 0.05
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 1e-20, 1e20])
+def test_rounding_is_no_variance(value: float) -> None:
+    factors = {"a": [str(i) for i in range(10)], "b": ["x", "y", "z"]}
+    shares = share_of_variance(make_frames(factors, {"x": np.full((30, 3), value)}))
+    assert shares["share"].isna().all()
+
+
+def test_no_share_is_beyond_all_of_it() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        shares = share_of_variance(make_frames(FACTORS, {"x": rng.normal(size=(6, 2))}))["share"]
+        assert shares.between(0, 1).all()
+
+
+def test_one_seed_tells_no_noise() -> None:
+    frames = make_frames(FACTORS, {"x": np.arange(6.0)[:, None]})
+    assert share_of_variance(frames)["share"].isna().all()
+    declared = replace(frames, metric_info=frames.metric_info.assign(exact=True))
+    assert share_of_variance(declared)["share"].notna().all()
 
 
 def test_unbalanced_cells_are_said_to_be() -> None:
     frames = make_frames(FACTORS, {"x": np.random.default_rng(1).normal(size=(6, 4))})
     metrics = frames.metrics[frames.metrics["cell"] != frames.cells["cell"].iloc[0]]
     shares = share_of_variance(replace(frames, metrics=metrics))
+    assert (shares["n_dropped"] == 1).all()
     assert not shares["balanced"].any()
     assert (shares["n_cells"] == 5).all()
 

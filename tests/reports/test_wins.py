@@ -41,6 +41,13 @@ def test_rounding_is_a_tie() -> None:
     assert wins(run(values, "higher")) == (0.5, 2)
 
 
+def test_what_float32_cannot_tell_is_a_tie() -> None:
+    values = np.array([[1.0, 2, 3]]) * np.array([[1], [1], [1 + 1e-8], [1 + 1e-8]])
+    assert comparisons(run(values, "lower"))["unchanged"].iloc[0]
+    assert wins(run(values, "lower")) == (0.5, 6)
+    assert wins(run(values, "lower", scale="log")) == (0.5, 6)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("better", ["higher", "lower"])
 def test_a_value_that_is_not_finite_is_last_whatever_its_sign(value: float, better: str) -> None:

@@ -46,7 +46,7 @@ def test_numbers_that_differ_are_written_differently() -> None:
     assert change(1.0502, "linear", 1.0498, 1.0507) == "+1.0502"
     assert bounds(1.0498, 1.0507, "linear", 1.0502) == "+1.0498 to +1.0507"
     assert bounds(123456.2, 123456.8, "linear") == "+123,456 to +123,457"
-    assert bounds(1234.52, 1234.56, "linear") == "+1,234.52 to +1,234.56"
+    assert bounds(1234.52, 1234.56, "linear") == "+1,234.5 to +1,234.6"
     assert bounds(4, 4, "linear", 4) == "+4 to +4"
 
 

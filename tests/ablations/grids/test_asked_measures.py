@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from registry import PluginRecord, Provenance
+from tests.ablations.dummies import Shapes, measure
 from tests.ablations.loading import HEAD, refused
 
 
@@ -37,6 +40,23 @@ from tests.ablations.loading import HEAD, refused
 def test_faults_of_measures(tmp_path: Path, measures: str, expected: list[str]) -> None:
     text = f"name: x\nfactors: {{norm: [layernorm, rmsnorm]}}\nmeasures: {measures}\n"
     assert refused(tmp_path, text) == [f"grid.yaml:{line}" for line in expected]
+
+
+def test_a_grid_takes_one_measure_of_a_name(tmp_path: Path) -> None:
+    def record(owner: str) -> PluginRecord:
+        provenance = Provenance(distribution=owner, version="1")
+        spec = replace(measure("depth_charge", Shapes, "static"), provenance=provenance)
+        return PluginRecord(name=f"{owner}:m", version="1", state="loaded", specs=(spec,))
+
+    text = "name: x\nfactors: {norm: [layernorm, rmsnorm]}\nmeasures: "
+    both = record("one"), record("two")
+    assert refused(tmp_path, f"{text}[one/depth_charge, two/depth_charge]\n", *both) == [
+        "grid.yaml:3:30: measures[1]: one grid cannot take measure 'depth_charge' of one and of two"
+    ]
+    assert refused(tmp_path, f"{text}[depth_charge]\n", *both) == [
+        "grid.yaml:3:12: measures[0]: measure 'depth_charge' is registered by several plugins; "
+        "write one/depth_charge or two/depth_charge"
+    ]
 
 
 def test_what_is_only_used_in_training_has_no_effect_without(tmp_path: Path) -> None:

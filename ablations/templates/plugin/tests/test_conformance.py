@@ -4,8 +4,10 @@ from collections.abc import Callable
 
 from registry import conformance
 
+TARGET = "my_component:MyComponent"
 
-@conformance.parametrize("MY_KIND", "my_component:MyComponent")
+
+@conformance.parametrize("MY_KIND", TARGET)
 def test_conformance(check: Callable[[], None]) -> None:
     """A check that does not apply is skipped."""
     check()
