@@ -312,7 +312,7 @@ def test_figures_that_are_no_evidence_are_flagged_wherever_they_are_told() -> No
         scale="log",
     )  # fmt: skip
     info = frames.metric_info.assign(primary=[True, True, False])
-    sized = pd.Series(["size", "size", ""], dtype=object)
+    sized = pd.Series(["size", "", ""], dtype=object)
     frames = replace(frames, metric_info=info.assign(scales_with=sized))
     together = [text for text in texts(frames, "interaction") if text.startswith("raw")]
     assert [text for text in together if "norm = 1 instead of 0 and init = 1 instead" in text]

@@ -119,7 +119,8 @@ def test_an_effect_that_holds_in_one_place_says_where() -> None:
         r"norm = b instead of a makes it 1\.19 times as large on average, but it depends on "
         r"placement: shown only with placement = post \(1\.4\d times, 1\.\d\d to 1\.[45]\d "
         r"times\); not shown with pre \(-\d\.\d+ % to \+\d\.\d+ %\) \(95 % intervals by placement, "
-        r"adjusted for all that was looked at; 6 pairs, 5 seeds; same direction in 83\.3 % of the pairs\)\.",
+        r"adjusted for all that was looked at; 6 pairs, 5 seeds; same direction in 83\.3 % of "
+        r"the pairs\)\.",
         text,
     )
     assert not re.search("no effect|has no", " ".join(texts(twelve_cells(flow), "effect")))
