@@ -11,6 +11,8 @@ import pytest
 
 from tests.installed import Scratch, install
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side
+
 
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

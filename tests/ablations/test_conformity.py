@@ -136,6 +136,7 @@ def test_each_component_is_examined_once_a_version(tmp_path, monkeypatch):
     assert len(examined) == 11
 
 
+@pytest.mark.slow
 def test_workers_examine_too(tmp_path, monkeypatch):
     monkeypatch.setenv("ABLATIONS_CACHE", str(tmp_path / "cache"))
     run(grid(norm=["layernorm", "rmsnorm"]), tmp_path / "a", workers=2)

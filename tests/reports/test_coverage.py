@@ -176,6 +176,7 @@ def any_shown(tables: list[pd.DataFrame]) -> float:
     return float(np.mean([table["within_noise"].eq(False).any() for table in tables]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_seeds", [3, 5])
 def test_pure_noise_shows_something_in_one_run_of_twenty_at_most(n_seeds: int) -> None:
     frames = grid(SMALL)
@@ -215,6 +216,7 @@ def test_without_adjustment_noise_would_show_something_in_many_runs() -> None:
     assert any_shown(alone) > 3 * MOST
 
 
+@pytest.mark.slow
 def test_of_what_is_shown_few_intervals_are_wrong() -> None:
     """Beside planted effects and interactions, under Benjamini–Hochberg."""
     frames = grid(SMALL)

@@ -95,6 +95,7 @@ def shown(levels: pd.DataFrame) -> "pd.Series[bool]":
     return levels["within_noise"].eq(False).fillna(False).astype(bool)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_seeds", [3, 5])
 def test_without_an_interaction_little_is_shown_inside_an_effect(n_seeds: int) -> None:
     """Of tables that noise alone selects: 5 % and three standard errors of so few."""
@@ -106,6 +107,7 @@ def test_without_an_interaction_little_is_shown_inside_an_effect(n_seeds: int) -
     assert wrong <= ALPHA + 3 * np.sqrt(ALPHA * (1 - ALPHA) / len(told))
 
 
+@pytest.mark.slow
 def test_beside_an_interaction_few_levels_are_shown_where_nothing_is() -> None:
     frames = grid(SMALL)
     codes = level_codes(frames)
@@ -124,6 +126,7 @@ def test_beside_an_interaction_few_levels_are_shown_where_nothing_is() -> None:
     assert np.mean(covers) >= 1 - ALPHA
 
 
+@pytest.mark.slow
 def test_noise_of_whole_levels_shows_as_little() -> None:
     frames = grid(SMALL)
     values = noise(frames, 5, np.random.default_rng(13), METRICS * 500)

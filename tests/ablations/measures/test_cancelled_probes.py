@@ -169,6 +169,7 @@ def test_what_is_left_of_a_sum_is_rounding_and_of_a_mean_square_the_eps() -> Non
     assert left["mean_square"][1] == pytest.approx(left["mean_square"][0], rel=0.1)
 
 
+@pytest.mark.slow
 def test_honest_ratios_over_seeds() -> None:
     for seed in range(8):
         contexts = [
