@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from reports.cautions import Cautions
 from reports.listing import Table, make_table
 from reports.ranking import (
     beyond_noise,
@@ -14,7 +15,6 @@ from reports.ranking import (
     size,
 )
 from reports.records import records
-from reports.sizes import Flags, flag
 from reports.wording import bounds, change, number, percent
 
 MAX_EFFECTS = 500
@@ -44,14 +44,14 @@ otherwise."""
 
 
 def effects_section(
-    effects: pd.DataFrame, *, primary: bool, flags: Flags | None = None
+    effects: pd.DataFrame, *, primary: bool, beside: Cautions | None = None
 ) -> Table | None:
     """Effects on the metrics declared primary, or on the others; by metric, the largest first.
 
     Args:
         effects: `reports.effects.comparisons` of a run.
         primary: Which metrics.
-        flags: `reports.sizes.size_flags` of it.
+        beside: `reports.cautions.cautions` of it.
     """
     budgets, effects = effects, effects[effects["primary"] == primary]
     if effects.empty:
@@ -71,7 +71,7 @@ def effects_section(
     )
     budget = budget_change(budgets)
     listed = list(records(table.head(MAX_EFFECTS)))
-    rows = [_row(row, budget, flags or {}) for row in listed]
+    rows = [_row(row, budget, beside or {}) for row in listed]
     classes = ["" if row.shown or row.depends else "faint" for row in listed]
     note = ""
     if len(table) > MAX_EFFECTS:
@@ -92,20 +92,20 @@ def effects_section(
     return make_table(caption, columns, rows, classes, note, [row.metric for row in listed])
 
 
-def _row(row: Any, budget: dict[tuple[str, str], float], flags: Flags) -> list[str]:
+def _row(row: Any, budget: dict[tuple[str, str], float], beside: Cautions) -> list[str]:
     """A text for each of `_COLUMNS`."""
     finite = row.n_pairs > 0
     none = 1.0 if row.scale == "log" else 0.0
     extra = budget.get((row.factor, row.level))
     ends = (row.low, row.high)
     width = "" if pd.isna(row.low) or row.exact else bounds(*ends, row.scale, row.estimate)
-    ratio = flags.get((row.factor, row.level, row.metric))
+    caution = beside.get((row.factor, row.level, row.metric))
     return [
         f"{row.factor}: {row.reference} → {row.level}",
         change(row.estimate, row.scale, *ends) if finite else _NONE,
         width or _NONE,
         bounds(row.pair_low, row.pair_high, row.scale) if row.depends else _NONE,
-        _verdict(row) if ratio is None else f"{_verdict(row)}; {flag(ratio)}",
+        _verdict(row) if caution is None else f"{_verdict(row)}; {caution}",
         percent(row.same_sign) if finite and row.estimate != none else _NONE,
         f"{percent(row.win_rate)} of {row.n_ranked:,}" if row.n_ranked else _NONE,
         number(row.n_pairs),

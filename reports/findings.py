@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from reports.cautions import Cautions, JointCautions, cautions, joint_cautions
 from reports.conditional import conditional_effects
 from reports.effects import comparisons
 from reports.finding import DEPENDS, EFFECT, INTERACTION, MOST, PLACEBO, Finding, finding_of
@@ -25,7 +26,6 @@ from reports.ranking import (
 )
 from reports.records import records
 from reports.sentences import cancels, claim_of, support_of, tells_range
-from reports.sizes import Flags, JointFlags, flag, interaction_flags, size_flags
 from reports.together import interaction_claim, interaction_support
 from reports.unshown import exploratory, noise, undecided
 from reports.where import where
@@ -62,7 +62,7 @@ def state_findings(
     data = panel(frames) if data is None else data
     table = comparisons(frames, data) if effects is None else effects
     both = interaction_comparisons(frames, data) if interactions is None else interactions
-    flags, joint = size_flags(frames, table), interaction_flags(frames, both)
+    beside, joint = cautions(frames, table), joint_cautions(frames, both)
     names = {factor: distinct(levels) for factor, levels in levels_by_factor(frames).items()}
     table, both = _named(table, names), _named(both, names)
     table = table.assign(
@@ -85,10 +85,10 @@ def state_findings(
     warning, note = _placebo(table, both, units)
     return [
         *warning,
-        *_effects(frames, data, primary, units, budget_change(table), flags, names),
+        *_effects(frames, data, primary, units, budget_change(table), beside, names),
         *_interactions(primary, between[between["primary"]], units, joint),
-        *undecided(frames, data, primary, units, flags),
-        *noise(primary, flags),
+        *undecided(frames, data, primary, units, beside),
+        *noise(primary, beside),
         *exploratory(real, between),
         *note,
     ]
@@ -111,12 +111,12 @@ def _effects(
     primary: pd.DataFrame,
     units: dict[str, str],
     budget: dict[tuple[str, str], float],
-    flags: Flags,
+    beside: Cautions,
     names: Names,
 ) -> list[Finding]:
     """What is shown: first what leads, then what cancels, then the rest.
 
-    A raw figure leads nothing where its levels differ in the size that it is told in.
+    An effect that is no evidence leads nothing.
     """
     contrasts = pairs(frames)
 
@@ -139,9 +139,9 @@ def _effects(
     def told(row: Any, kind: str, before: str = "") -> Finding:
         held = places(row)
         said = cancels(row, units, held) if kind == DEPENDS else claim_of(row, units, budget, held)
-        ratio = flags.get((row.factor, row.level, row.metric))
-        if ratio is not None:
-            said += f"; {flag(ratio)}"
+        caution = beside.get((row.factor, row.level, row.metric))
+        if caution is not None:
+            said += f"; {caution}"
         return finding_of(row, kind, f"{row.metric}: {before}{said}", support_of(row, budget, held))
 
     found: list[Finding] = []
@@ -150,7 +150,7 @@ def _effects(
         lead = leading(rows)
         if lead is not None:
             first, words = lead
-            if (first.factor, first.level, first.metric) in flags:
+            if (first.factor, first.level, first.metric) in beside:
                 continue
             found.append(told(first, MOST, f"{words}; " if words else ""))
             leaders.add(first.Index)
@@ -161,7 +161,7 @@ def _effects(
 
 
 def _interactions(
-    primary: pd.DataFrame, between: pd.DataFrame, units: dict[str, str], flags: JointFlags
+    primary: pd.DataFrame, between: pd.DataFrame, units: dict[str, str], beside: JointCautions
 ) -> Iterator[Finding]:
     """Interactions that no effect tells already, by size, and how many more there are."""
     depend = primary[primary["depends"] & (primary["varies_with"] != "")]
@@ -181,9 +181,9 @@ def _interactions(
             continue
         said[row.metric] = said.get(row.metric, 0) + 1
         claim = f"{row.metric}: {interaction_claim(row, units.get(row.metric, ''))}"
-        ratio = flags.get((row.factor, row.level, row.factor_2, row.level_2, row.metric))
-        if ratio is not None:
-            claim += f"; {flag(ratio)}"
+        caution = beside.get((row.factor, row.level, row.factor_2, row.level_2, row.metric))
+        if caution is not None:
+            claim += f"; {caution}"
         yield finding_of(row, INTERACTION, claim, interaction_support(row))
     if more:
         lie = "one lies" if more == 1 else f"{more:,} lie"

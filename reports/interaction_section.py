@@ -5,10 +5,10 @@ from typing import Any
 
 import pandas as pd
 
+from reports.cautions import JointCautions
 from reports.listing import Table, make_table
 from reports.ranking import beyond_noise, has_survivors_only, size
 from reports.records import records
-from reports.sizes import JointFlags, flag
 from reports.wording import bounds, change, counted, number, percent
 
 MAX_A_METRIC = 20
@@ -23,13 +23,13 @@ class Interactions:
 
 
 def interactions_section(
-    table: pd.DataFrame, flags: JointFlags | None = None
+    table: pd.DataFrame, beside: JointCautions | None = None
 ) -> Interactions | None:
     """Interactions beyond noise on primary metrics, by metric, the largest first.
 
     Args:
         table: `reports.interactions.interaction_comparisons` of a run.
-        flags: `reports.sizes.interaction_flags` of it.
+        beside: `reports.cautions.joint_cautions` of it.
     """
     if table.empty:
         return None
@@ -46,10 +46,10 @@ def interactions_section(
         said += f", {unjudged:,} could not be judged"
     said += f"; on the other metrics {n_rest:,} of {len(table) - len(primary):,}."
     said += " All are in tables/interactions.csv."
-    return Interactions(said=said, table=_table(shown, flags or {}) if len(shown) else None)
+    return Interactions(said=said, table=_table(shown, beside or {}) if len(shown) else None)
 
 
-def _table(shown: pd.DataFrame, flags: JointFlags) -> Table:
+def _table(shown: pd.DataFrame, beside: JointCautions) -> Table:
     largest = shown["size"].groupby(shown["metric"]).max()
     order = sorted(shown["metric"].unique(), key=lambda metric: -largest[metric])
     place = shown["metric"].map({metric: place for place, metric in enumerate(order)})
@@ -75,19 +75,19 @@ def _table(shown: pd.DataFrame, flags: JointFlags) -> Table:
         "factor's baseline. Intervals are adjusted by Benjamini–Hochberg over all interactions, "
         "which are exploratory."
     )
-    rows = [_row(row, flags) for row in listed]
+    rows = [_row(row, beside) for row in listed]
     return make_table(caption, columns, rows, note=note, groups=[row.metric for row in listed])
 
 
-def _row(row: Any, flags: JointFlags) -> list[str]:
-    ratio = flags.get((row.factor, row.level, row.factor_2, row.level_2, row.metric))
+def _row(row: Any, beside: JointCautions) -> list[str]:
+    caution = beside.get((row.factor, row.level, row.factor_2, row.level_2, row.metric))
     verdict = "exact" if row.exact else "beyond noise"
     first, second = f"{row.factor} = {row.level}", f"{row.factor_2} = {row.level_2}"
     return [
         f"{first} with {second}",
         change(row.estimate, row.scale, row.low, row.high),
         "—" if row.exact else bounds(row.low, row.high, row.scale, row.estimate),
-        verdict if ratio is None else f"{verdict}; {flag(ratio)}",
+        verdict if caution is None else f"{verdict}; {caution}",
         percent(row.same_sign),
         number(row.n_pairs),
         number(row.n_seeds),

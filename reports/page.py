@@ -11,6 +11,7 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
+from reports.cautions import cautions, joint_cautions
 from reports.effects import comparisons
 from reports.effects_section import effects_section
 from reports.figures import attention_figures, budget_figure, effect_figures
@@ -32,7 +33,6 @@ from reports.run_sections import (
 )
 from reports.sections import cells_section, levels_section
 from reports.shares import shares_section
-from reports.sizes import interaction_flags, size_flags
 from reports.tables import write_tables
 from reports.wording import counted, short
 
@@ -86,7 +86,7 @@ def render(
     table = comparisons(frames, data) if effects is None else effects
     together = interaction_comparisons(frames, data) if interactions is None else interactions
     findings = state_findings(frames, table, interactions=together, data=data)
-    flags = size_flags(frames, table)
+    beside = cautions(frames, table)
     style = _style()
     written = (date or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M %Z").strip()
     return (
@@ -104,9 +104,9 @@ def render(
             findings=findings[:MAX_FINDINGS],
             more_findings=findings[MAX_FINDINGS:],
             effect_figures=effect_figures(frames, table),
-            effects=effects_section(table, primary=True, flags=flags),
-            exploratory=effects_section(table, primary=False, flags=flags),
-            interactions=interactions_section(together, interaction_flags(frames, together)),
+            effects=effects_section(table, primary=True, beside=beside),
+            exploratory=effects_section(table, primary=False, beside=beside),
+            interactions=interactions_section(together, joint_cautions(frames, together)),
             shares=shares_section(frames, data),
             profiles=profile_figures(frames, table),
             attention_figures=attention_figures(frames, table),

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reports.frames import Frames
+from reports.frames import Frames, not_applicable
 
 REASONS = (
     *("used", "not run", "skipped", "not applicable", "marked", "no value", "failed", "diverged"),
@@ -81,7 +81,8 @@ def panel(frames: Frames) -> Panel:
     trial with any other value has "no value": it is lost, as a diverged one is. To a done trial
     that left no row a metric is "not applicable", if no done trial of its cell left one: a measure
     leaves out what has no meaning for the cell, as NaN and infinity are values. Where another seed
-    of the cell has the metric what is missing is lost, and has "no value".
+    of the cell has the metric what is missing is lost, and has "no value". To a trial that was
+    skipped since its measure does not apply to it no metric of that measure is applicable.
     """
     info = frames.metric_info[frames.metric_info["form"] == "metric"].reset_index(drop=True)
     seeds = np.unique(frames.trials["seed"].to_numpy(dtype=np.int64))
@@ -131,7 +132,8 @@ def _trial_reasons(
     trials = frames.trials
     measures = pd.Index(info["measure"].unique())
     codes = trials["state"].map({s: REASONS.index(r) for s, r in _STATE_REASON.items()})
-    grave = codes.to_numpy(dtype=np.int8)
+    grave = np.array(codes, dtype=np.int8)
+    grave[not_applicable(trials).to_numpy(dtype=bool)] = REASONS.index("not applicable")
     cancelled = [_CANCELLED in marks.split(",") for marks in trials["marks"]]
     grave = np.maximum(grave, np.where(cancelled, np.int8(REASONS.index("marked")), np.int8(0)))
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from reports.cautions import Cautions
 from reports.finding import EXPLORATORY, NOISE, UNDECIDED, Finding, finding_of
 from reports.frames import Frames
 from reports.lost import lost_effects
@@ -16,12 +17,11 @@ from reports.panel import Panel
 from reports.ranking import has_survivors_only
 from reports.records import records
 from reports.sentences import causes, dropped, level_names, seen, support_of
-from reports.sizes import Flags, flag
 from reports.wording import PERCENT, counted, listed, short
 
 
 def undecided(
-    frames: Frames, data: Panel, primary: pd.DataFrame, units: dict[str, str], flags: Flags
+    frames: Frames, data: Panel, primary: pd.DataFrame, units: dict[str, str], beside: Cautions
 ) -> Iterator[Finding]:
     """Rows without a conclusion: no pairs, one seed, or trials lost on the way."""
     survivors = has_survivors_only(primary)
@@ -40,13 +40,12 @@ def undecided(
         )
     single = primary[~survivors & (primary["n_pairs"] > 0) & primary["within_noise"].isna()]
     for row in records(single):
-        ratio = flags.get((row.factor, row.level, row.metric))
-        flagged = "" if ratio is None else f"; {flag(ratio)}"
-        claim = f"{row.metric}: {seen(row, units)}{flagged}"
+        caution = beside.get((row.factor, row.level, row.metric))
+        claim = f"{row.metric}: {seen(row, units)}{f'; {caution}' if caution else ''}"
         yield finding_of(row, UNDECIDED, claim, support_of(row, {}))
 
 
-def noise(primary: pd.DataFrame, flags: Flags) -> Iterator[Finding]:
+def noise(primary: pd.DataFrame, beside: Cautions) -> Iterator[Finding]:
     """One sentence a metric for what lies inside noise, one for what does not move at all."""
     inside = primary["within_noise"].fillna(False).astype(bool) & ~has_survivors_only(primary)
     for metric, rows in primary[inside & ~primary["depends"]].groupby("metric", sort=False):
@@ -55,7 +54,7 @@ def noise(primary: pd.DataFrame, flags: Flags) -> Iterator[Finding]:
             (rows[~rows["unchanged"]], "inside seed noise, no effect is shown of"),
         ):
             if len(group):
-                names = [_name(row, flags) for row in records(group)]
+                names = [_name(row, beside) for row in records(group)]
                 seeds = counted(int(group["n_seeds"].min()), "seed")
                 counts = group.filter(regex="^n_").sum()
                 n_dropped = int(counts["n_dropped"])
@@ -72,12 +71,10 @@ def noise(primary: pd.DataFrame, flags: Flags) -> Iterator[Finding]:
                 )
 
 
-def _name(row: Any, flags: Flags) -> str:
+def _name(row: Any, beside: Cautions) -> str:
     """A level, and whether its figure is evidence."""
-    ratio = flags.get((row.factor, row.level, row.metric))
-    return f"{short(row.factor)} = {level_names(row)[0]}" + (
-        "" if ratio is None else f" ({flag(ratio)})"
-    )
+    caution = beside.get((row.factor, row.level, row.metric))
+    return f"{short(row.factor)} = {level_names(row)[0]}{f' ({caution})' if caution else ''}"
 
 
 def exploratory(real: pd.DataFrame, between: pd.DataFrame) -> Iterator[Finding]:

@@ -104,3 +104,15 @@ def test_one_metric_of_a_panel() -> None:
     data = panel(make_frames(TWO_BY_FOUR, {"x": values, "y": -values}))
     assert data.only("y").values.tolist() == [(-values).tolist()]
     assert data.only("y").info["metric"].to_list() == ["y"]
+
+
+def test_a_measure_that_does_not_apply_is_no_loss() -> None:
+    frames = make_frames({"attention": ["mha", "mean"]}, {"x": np.arange(4.0).reshape(2, 2)})
+    mean = frames.trials["cell"] == frames.cells["cell"].iloc[1]
+    trials = frames.trials.assign(
+        state=np.where(mean, "skipped", "done"),
+        message=np.where(mean, "not applicable: no attention offers its weights", ""),
+    )
+    table = comparisons(replace(frames, trials=trials))
+    assert table["n_not_applicable"].tolist() == [2]
+    assert table["n_skipped"].tolist() == [0]
