@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-import json
-import os
 import shlex
-import sys
-from collections.abc import Callable
-from contextlib import redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ablations.answers import (
+    Answer,
+    NotInstalled,
+    answers,
+    as_json_text,
+    say,
+    show_conflicts,
+    status_of,
+)
 from registry.errors import RegistryError
 from registry.spec import Kind
 
@@ -30,34 +32,6 @@ app = typer.Typer(
 )
 new = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Write a working start.")
 app.add_typer(new, name="new")
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a command prints on stdout, and its exit status."""
-
-    text: str
-    status: int = 0
-
-
-Parameters = ParamSpec("Parameters")
-
-
-def answers(command: Callable[Parameters, Answer]) -> Callable[Parameters, int]:
-    """Print a command's answer when it is complete; whatever else prints goes to stderr.
-
-    A plugin that prints while it is imported would otherwise spoil a JSON document.
-    """
-
-    @functools.wraps(command)
-    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> int:
-        with redirect_stdout(sys.stderr):
-            answer = command(*args, **kwargs)
-        if answer.text:
-            print(answer.text)
-        return answer.status
-
-    return call
 
 
 GridArgument = Annotated[Path, typer.Argument(help="A grid, as `new grid` writes one.")]
@@ -135,7 +109,7 @@ def run(
 
     Example: python -m ablations run grid.yaml --workers 2
     """
-    _show_conflicts(context)
+    show_conflicts(context)
     catalog = _installed(plugin)
     import ablations
     from ablations.progress import Progress, duration
@@ -156,19 +130,19 @@ def run(
             )
     except KeyboardInterrupt:
         again = "".join(f" --plugin {shlex.quote(name)}" for name in plugin or ())
-        _say(
+        say(
             f"stopped; what ended is kept. To resume: ablations run {grid} --out {directory}{again}"
         )
         return Answer("", 130)
     if summary.aside:
-        _say(f"the old run is now {summary.aside}")
+        say(f"the old run is now {summary.aside}")
     states = ", ".join(f"{count} {state}" for state, count in sorted(summary.states.items()))
-    _say(
+    say(
         f"{summary.trials} trials: {states or 'nothing to do'}"
         f"{f', {summary.reused} reused' if summary.reused else ''}, {duration(summary.seconds)}"
     )
     for name, reason in sorted(summary.unfollowed.items()):
-        _say(f"plugin {name} did not follow this run to its end: {reason}")
+        say(f"plugin {name} did not follow this run to its end: {reason}")
     return Answer(str(summary.report), 1 if summary.failed else 0)
 
 
@@ -185,7 +159,7 @@ def plan(grid: GridArgument, as_json: JsonOption = False, plugin: PluginOption =
     import ablations
 
     planned = ablations.plan(ablations.load_grid(grid, catalog))
-    return Answer(_json(planned.document()) if as_json else planned.text())
+    return Answer(as_json_text(planned.document()) if as_json else planned.text())
 
 
 @app.command()
@@ -217,7 +191,7 @@ def components(as_json: JsonOption = False, plugin: PluginOption = None) -> Answ
     catalog = discover(plugins=plugin or ())
     documents = component_documents(catalog)
     if as_json:
-        return Answer(_json(documents))
+        return Answer(as_json_text(documents))
     return Answer(f"{component_text(documents)}\n\n{measure_text(catalog)}")
 
 
@@ -238,8 +212,8 @@ def plugins(as_json: JsonOption = False, plugin: PluginOption = None) -> Answer:
     if not as_json:
         return Answer(plugin_text(catalog))
     for line in left_out_lines(catalog):
-        _say(line)
-    return Answer(_json(plugin_documents(catalog)))
+        say(line)
+    return Answer(as_json_text(plugin_documents(catalog)))
 
 
 @app.command()
@@ -265,7 +239,7 @@ def check(
     checked = check(chosen(catalog, names or ()), workers=usable_cores())
     status = 0 if all(one.passed for one in checked) else 1
     if as_json:
-        return Answer(_json([one.document for one in checked]), status)
+        return Answer(as_json_text([one.document for one in checked]), status)
     return Answer("\n".join([*(one.text for one in checked), summary(checked)]), status)
 
 
@@ -278,7 +252,7 @@ def schema() -> Answer:
     """
     from ablations.grids.schema import json_schema
 
-    return Answer(_json(json_schema()))
+    return Answer(as_json_text(json_schema()))
 
 
 @new.command("grid")
@@ -297,7 +271,7 @@ def new_grid(
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        _say(f"{path} exists and is left as it is; give another path")
+        say(f"{path} exists and is left as it is; give another path")
         return Answer("", 2)
     return Answer(str(path))
 
@@ -326,7 +300,7 @@ def new_plugin(
     try:
         return Answer(str(write_plugin(name, kind, out, built_in)))
     except CannotBegin as reason:
-        _say(str(reason))
+        say(str(reason))
         return Answer("", 2)
 
 
@@ -339,20 +313,16 @@ def run_command_line(arguments: list[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except RegistryError as error:
-        _say(str(error))
+        say(str(error))
         return 2
     except KeyboardInterrupt:
         return 130
     except Exception as error:
-        status = _status_of(error)
+        status = status_of(error)
         if status is None:
             raise
-        _say(str(error))
+        say(str(error))
     return int(status or 0)
-
-
-class NotInstalled(Exception):
-    """The code is here, but not the metadata through which built-ins are found."""
 
 
 def _installed(plugins: list[str] | None) -> Catalog:
@@ -370,37 +340,3 @@ def _installed(plugins: list[str] | None) -> Catalog:
             "python -m pip install ablations"
         )
     return catalog
-
-
-def _status_of(error: Exception) -> int | None:
-    """The exit status that a known error stands for; None for a fault of ours."""
-    from ablations.executors import ExecutorError
-    from ablations.grids.document import GridError
-    from ablations.store import StoreError
-    from registry.errors import MissingExtra
-
-    if isinstance(error, GridError):
-        return 2
-    if isinstance(error, (StoreError, ExecutorError, MissingExtra, NotInstalled, OSError)):
-        return 3
-    return None
-
-
-def _show_conflicts(context: typer.Context) -> None:
-    """Say so where the command line overrides the environment."""
-    for parameter in context.command.params:
-        given = context.get_parameter_source(parameter.name or "")
-        variable = parameter.envvar
-        if not isinstance(variable, str) or variable not in os.environ or given is None:
-            continue
-        value = context.params[parameter.name or ""]
-        if given.name == "COMMANDLINE" and str(value) != os.environ[variable]:
-            _say(f"{parameter.opts[0]} {value} overrides {variable}={os.environ[variable]}")
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr)
-
-
-def _json(document: Any) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False)

@@ -1,0 +1,82 @@
+"""How a command answers: what it prints, its exit status, and every error in a line on stderr."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from typing import Any, ParamSpec
+
+import typer
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command prints on stdout, and its exit status."""
+
+    text: str
+    status: int = 0
+
+
+Parameters = ParamSpec("Parameters")
+
+
+def answers(command: Callable[Parameters, Answer]) -> Callable[Parameters, int]:
+    """Print a command's answer when it is complete; whatever else prints goes to stderr.
+
+    A plugin that prints while it is imported would otherwise spoil a JSON document.
+    """
+
+    @functools.wraps(command)
+    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> int:
+        with redirect_stdout(sys.stderr):
+            answer = command(*args, **kwargs)
+        if answer.text:
+            print(answer.text)
+        return answer.status
+
+    return call
+
+
+class NotInstalled(Exception):
+    """The code is here, but not the metadata through which built-ins are found."""
+
+
+def status_of(error: Exception) -> int | None:
+    """The exit status that a known error stands for; None for a fault of ours."""
+    from ablations.executors import ExecutorError
+    from ablations.grids.document import GridError
+    from ablations.store import StoreError
+    from registry.errors import MissingExtra
+
+    if isinstance(error, GridError):
+        return 2
+    if isinstance(error, (StoreError, ExecutorError, MissingExtra, NotInstalled, OSError)):
+        return 3
+    return None
+
+
+def show_conflicts(context: typer.Context) -> None:
+    """Say so where the command line overrides the environment."""
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "")
+        variable = parameter.envvar
+        if not isinstance(variable, str) or variable not in os.environ or given is None:
+            continue
+        value = context.params[parameter.name or ""]
+        if given.name == "COMMANDLINE" and str(value) != os.environ[variable]:
+            say(f"{parameter.opts[0]} {value} overrides {variable}={os.environ[variable]}")
+
+
+def say(message: str) -> None:
+    """Tell a person something on stderr."""
+    print(message, file=sys.stderr)
+
+
+def as_json_text(document: Any) -> str:
+    """A document as --json prints it."""
+    return json.dumps(document, indent=2, ensure_ascii=False)
