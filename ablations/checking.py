@@ -5,6 +5,7 @@ Each runs in a worker process: a component that dies or hangs costs its own chec
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -17,8 +18,11 @@ from registry.errors import UnknownName, nearest
 from registry.examples import Example
 from registry.spec import ComponentSpec, plain
 
-TIMEOUT = 600.0
+TIMEOUT = 120.0
 """Seconds after which the checks of one component are given up."""
+
+MUST_HOLD = " must hold first"
+"""How the message of a check ends that did not run, since another failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,12 +58,14 @@ class Checked:
     def text(self) -> str:
         """A heading, and a line for each check that did not simply pass."""
         state = "passed" if self.passed else "FAILED"
-        lines = [f"{self.kind} {self.name}: {state}, {self.n_run} checks ran"]
-        lines += [
-            f"  {check['outcome']}: {check['name']}: {check['message']}"
-            for check in self.checks
-            if check["outcome"] != "passed"
-        ]
+        lines = [f"{self.kind} {self.name}: {state}, {_checks(self.n_run)} ran"]
+        waiting: Counter[str] = Counter()
+        for check in self.checks:
+            if check["message"].endswith(MUST_HOLD):
+                waiting[check["message"].removesuffix(MUST_HOLD)] += 1
+            elif check["outcome"] != "passed":
+                lines.append(f"  {check['outcome']}: {check['name']}: {check['message']}")
+        lines += [f"  not run, as {name} failed: {_checks(n)}" for name, n in waiting.items()]
         return "\n".join(lines)
 
 
@@ -133,7 +139,7 @@ def _checked(spec: ComponentSpec, outcomes: Sequence[Outcome]) -> Checked:
             continue
         report = outcome.result
         checks += [_row(r.name + with_options, r.outcome, r.message) for r in report.results]
-        if report.n_run < report.minimum:
+        if report.n_run < report.minimum and not any(r.bad for r in report.results):
             message = f"{report.n_run} checks ran, fewer than the {report.minimum} of its kind"
             checks.append(_row(f"enough checks{with_options}", "failed", message))
         passed, n_run = passed and report.passed, n_run + report.n_run
@@ -150,5 +156,10 @@ def summary(checked: Sequence[Checked]) -> str:
     """How many components and checks there were, and which failed."""
     failed = [f"{one.kind} {one.name}" for one in checked if not one.passed]
     ran = sum(one.n_run for one in checked)
-    head = f"{len(checked)} components, {ran:,} checks ran"
+    components = "1 component" if len(checked) == 1 else f"{len(checked)} components"
+    head = f"{components}, {_checks(ran)} ran"
     return f"{head}, failed: {', '.join(failed)}" if failed else f"{head}, all passed"
+
+
+def _checks(n: int) -> str:
+    return "1 check" if n == 1 else f"{n:,} checks"

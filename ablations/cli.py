@@ -23,6 +23,9 @@ from registry.spec import Kind
 if TYPE_CHECKING:
     from registry.catalog import Catalog
 
+MAX_LINE = 300
+"""Characters of a line about a component's faults; the report has them whole."""
+
 app = typer.Typer(
     name="ablations",
     add_completion=False,
@@ -141,6 +144,8 @@ def run(
         f"{summary.trials} trials: {states or 'nothing to do'}"
         f"{f', {summary.reused} reused' if summary.reused else ''}, {duration(summary.seconds)}"
     )
+    for name, fault in summary.faulty.items():
+        say(f"{name}: {fault}; its trials are marked in the report"[:MAX_LINE])
     for name, reason in sorted(summary.unfollowed.items()):
         say(f"plugin {name} did not follow this run to its end: {reason}")
     return Answer(str(summary.report), 1 if summary.failed else 0)
@@ -298,10 +303,12 @@ def new_plugin(
 
     built_in = discover(environment={"ABLATIONS_NO_PLUGINS": "1"})
     try:
-        return Answer(str(write_plugin(name, kind, out, built_in)))
+        folder = write_plugin(name, kind, out, built_in)
     except CannotBegin as reason:
         say(str(reason))
         return Answer("", 2)
+    say(f"next: cd {folder} && python -m pip install -e . && ablations run grid.yaml")
+    return Answer(str(folder))
 
 
 def run_command_line(arguments: list[str] | None = None) -> int:

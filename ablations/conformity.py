@@ -39,7 +39,8 @@ class Conformity:
         if self.passed:
             held = f"passed {self.n_run} checks"
             return f"{held}, but reads the future, as expected" if self.leaks else held
-        return f"failed: {'; '.join(self.faults)}"
+        first = sorted(self.faults, key=lambda fault: not fault.startswith("causality"))
+        return f"failed: {'; '.join(first)}"  # what reads the future first
 
     @property
     def marks(self) -> tuple[str, ...]:

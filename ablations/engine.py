@@ -50,6 +50,8 @@ class RunSummary:
     """Where `fresh` moved the run that was there."""
     seconds: float = 0.0
     report: Path | None = None
+    faulty: Mapping[str, str] = field(default_factory=dict)
+    """Components that read the future or break a contract of their kind, and how."""
     unfollowed: Mapping[str, str] = field(default_factory=dict)
     """What plugins that follow a run raised, by plugin; they were told no more of it."""
 
@@ -123,6 +125,7 @@ def run(
                     if fail_fast and state not in FINAL:
                         stopped = True
                         break
+            faulty = _faulty(recorded, store.conformities())
         report = write_report(out)
         followers.ended("stopped" if stopped else "done", report)
     return RunSummary(
@@ -133,9 +136,19 @@ def run(
         stopped=stopped,
         aside=aside,
         report=report,
+        faulty=faulty,
         unfollowed=followers.failures,
         seconds=time.monotonic() - begun,
     )
+
+
+def _faulty(recorded: RunPlan, known: Mapping[str, Conformity]) -> dict[str, str]:
+    found = {
+        f"{examination.kind} {examination.choice.label}": known[key]
+        for key, examination in recorded.examinations.items()
+        if key in known
+    }
+    return {name: c.text for name, c in sorted(found.items()) if c.leaks or not c.passed}
 
 
 def carry_out(task: Trial | Examination) -> TrialResult | Conformity:

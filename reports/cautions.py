@@ -1,7 +1,6 @@
 """What stands beside an effect that is no evidence, or less than it looks.
 
-Raw figures whose sizes differ (`reports.sizes`), and models that read the future
-(`reports.leaks`).
+Raw figures whose sizes differ (`reports.sizes`), and faulty components (`reports.leaks`).
 """
 
 import math
@@ -10,7 +9,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from reports.frames import Frames
-from reports.leaks import leak_flags, leak_warning
+from reports.leaks import faulty_effects, faulty_interactions
 from reports.ranking import beyond_noise
 from reports.records import records
 from reports.sizes import flag, interaction_flags, scaling, size_flags, times
@@ -36,10 +35,10 @@ def cautions(frames: Frames, effects: pd.DataFrame) -> Cautions:
     said = {key: [flag(ratio)] for key, ratio in size_flags(frames, effects).items()}
     for key, ratio in _by_size(frames, effects).items():
         said.setdefault(key, [f"sizes differ {times(ratio)}, which may be much of it"])
-    leaks = leak_flags(frames)
-    for row in records(effects) if leaks else ():
-        if (row.factor, row.level) in leaks and not row.exact:
-            warning = leak_warning(leaks[row.factor, row.level])
+    faulty = faulty_effects(frames)
+    for row in records(effects) if faulty else ():
+        warning = faulty.get((row.factor, row.level))
+        if warning and not row.exact:  # a count is one, whatever the component computes
             said.setdefault((row.factor, row.level, row.metric), []).append(warning)
     return {key: "; ".join(words) for key, words in said.items()}
 
@@ -52,13 +51,21 @@ def joint_cautions(frames: Frames, interactions: pd.DataFrame) -> JointCautions:
         interactions: `reports.interactions.interaction_comparisons` of it.
     """
     said = {key: [flag(ratio)] for key, ratio in interaction_flags(frames, interactions).items()}
-    leaks = leak_flags(frames)
-    for row in records(interactions) if leaks else ():
-        levels = ((row.factor, row.level), (row.factor_2, row.level_2))
-        if any(level in leaks for level in levels) and not row.exact:
-            key = (row.factor, row.level, row.factor_2, row.level_2, row.metric)
-            said.setdefault(key, []).append("a component reads the future: no evidence")
+    faulty = faulty_interactions(frames)
+    for row in records(interactions) if faulty else ():
+        levels = (row.factor, row.level, row.factor_2, row.level_2)
+        if levels in faulty and not row.exact:
+            said.setdefault((*levels, row.metric), []).append(faulty[levels])
     return {key: "; ".join(words) for key, words in said.items()}
+
+
+def caution_table(beside: Cautions, joint: JointCautions) -> pd.DataFrame:
+    """All of them as a table: ``factor``, ``level``, ``factor_2``, ``level_2``, ``metric``,
+    ``caution``; the second factor is ``""`` for an effect."""
+    rows = [(f, level, "", "", metric, text) for (f, level, metric), text in beside.items()]
+    rows += [(*key, text) for key, text in joint.items()]
+    columns = ["factor", "level", "factor_2", "level_2", "metric", "caution"]
+    return pd.DataFrame(rows, columns=columns, dtype=object)
 
 
 def _by_size(frames: Frames, effects: pd.DataFrame) -> dict[tuple[str, str, str], float]:

@@ -1,35 +1,49 @@
-"""Effects that a component which reads the future takes part in: no evidence of anything."""
+"""Effects that faulty components take part in: no evidence, or less than it looks."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from reports.frames import Frames
-from reports.marks import LEAKS, marked_trials
-from reports.pairs import pairs
+from reports.marks import LEAKS, NONCONFORMING, marked_trials
+from reports.pairs import Contrast, pairs
+from reports.quadruples import quadruples
 
-LeakFlags = Mapping[tuple[str, str], tuple[int, int]]
-"""By factor and level: in how many of its pairs a component reads the future, and of how many."""
+SAID: Mapping[str, tuple[str, str]] = {
+    LEAKS: ("a component reads the future", ": no evidence"),
+    NONCONFORMING: ("a component breaks a contract of its kind", ""),
+}
+"""What a mark that a component gives says of an effect, before and after where it is."""
+
+Faulty = Mapping[tuple[str, ...], str]
+"""By factor and level, or by two factors with their levels: what is said."""
 
 
-def leak_flags(frames: Frames) -> dict[tuple[str, str], tuple[int, int]]:
-    """The effects of levels that models which read the future take part in."""
+def faulty_effects(frames: Frames) -> Faulty:
+    """What is said of the effects that models with faulty components take part in."""
+    return _said(frames, pairs(frames), ("factor", "level"), "pairs")
+
+
+def faulty_interactions(frames: Frames) -> Faulty:
+    """The same of interactions."""
+    names = ("factor", "level", "factor_2", "level_2")
+    return _said(frames, quadruples(frames), names, "groups of four cells")
+
+
+def _said(
+    frames: Frames, contrasts: Sequence[Contrast], names: Sequence[str], noun: str
+) -> dict[tuple[str, ...], str]:
     marked = marked_trials(frames)
-    leaking = set(marked.loc[marked["mark"] == LEAKS, "cell"])
-    if not leaking:
-        return {}
-    leaks = frames.cells["cell"].isin(leaking).to_numpy()
-    flags = {}
-    for contrast in pairs(frames):
-        n_leaking = int(np.any(leaks[contrast.cells], axis=0).sum())
-        if n_leaking:
-            key = contrast.names["factor"], contrast.names["level"]
-            flags[key] = n_leaking, contrast.cells.shape[1]
-    return flags
-
-
-def leak_warning(flag: tuple[int, int]) -> str:
-    """What is said beside such an effect."""
-    leaking, of = flag
-    where = "" if leaking == of else f" in {leaking:,} of {of:,} pairs"
-    return f"a component reads the future{where}: no evidence"
+    found: dict[tuple[str, ...], list[str]] = {}
+    for mark, (before, after) in SAID.items():
+        cells = set(marked.loc[marked["mark"] == mark, "cell"])
+        if not cells:
+            continue
+        faulty = frames.cells["cell"].isin(cells).to_numpy()
+        for contrast in contrasts:
+            n, of = int(np.any(faulty[contrast.cells], axis=0).sum()), contrast.cells.shape[1]
+            if n:
+                where = "" if n == of else f" in {n:,} of {of:,} {noun}"
+                key = tuple(contrast.names[name] for name in names)
+                found.setdefault(key, []).append(f"{before}{where}{after}")
+    return {key: "; ".join(words) for key, words in found.items()}

@@ -102,29 +102,40 @@ def mark_alerts(frames: Frames) -> list[str]:
     ):
         trials = marked[marked["mark"] == mark]
         if len(trials):
-            measure = str(trials["measure"].iloc[0])
-            alike = trials[trials["measure"] == measure]
             n = len(trials[["cell", "seed"]].drop_duplicates())
             of_all = len(frames.trials[["cell", "seed"]].drop_duplicates())
             told.append(
-                f"{n:,} of {counted(of_all, 'trial')} {'is' if n == 1 else 'are'} {said}. "
-                f"Which: {where(frames, measure, alike)}.{_components_at_fault(frames)}"
+                f"{n:,} of {counted(of_all, 'trial')} {'is' if n == 1 else 'are'} {said}"
+                f"{_components_at_fault(frames, mark)}."
             )
     return told
 
 
-def _components_at_fault(frames: Frames) -> str:
-    """The components that conformance finds fault with, in a sentence; none if it is not known."""
+def drawn_warning(frames: Frames) -> str:
+    """What must be known before looking at a figure of a run with faulty components."""
+    marks = set(marked_trials(frames)["mark"])
+    told = [
+        *(["models that read the future are among these"] if LEAKS in marks else []),
+        *(["some components break a contract"] if NONCONFORMING in marks else []),
+    ]
+    said = "; ".join(told)
+    return f"{said[:1].upper()}{said[1:]}: see the top of this page." if told else ""
+
+
+def _components_at_fault(frames: Frames, mark: str) -> str:
+    """The components that give a mark, with the first fault of each; none if not known."""
     if "conformance" not in frames.components:
         return ""
-    rows = frames.components
-    said = rows["conformance"].astype(object)
-    faulty = rows[said.str.startswith("failed") | said.str.contains("reads the future")]
-    told = [
-        f"{row['kind']} {short(str(row['name']))}: {short(str(row['conformance']), _LABEL)}"
-        for row in faulty.to_dict("records")
-    ]
-    return f" Conformance: {'; '.join(told[:_MAX_LEVELS])}." if told else ""
+    told = []
+    for row in frames.components.to_dict("records"):
+        said = str(row["conformance"])
+        leaks = "causality: " in said or "reads the future" in said
+        failed = said.startswith("failed")
+        if leaks if mark == LEAKS else failed and not leaks:
+            name = f"{row['kind']} {short(str(row['name']))}"
+            told.append(f"{name} ({short(said.removeprefix('failed: '), _LABEL)})")
+    more = f" and {len(told) - _MAX_LEVELS} more" if len(told) > _MAX_LEVELS else ""
+    return f": {'; '.join(told[:_MAX_LEVELS])}{more}" if told else ""
 
 
 def where(frames: Frames, measure: str, marked: pd.DataFrame) -> str:

@@ -20,7 +20,7 @@ from reports.findings import state_findings
 from reports.frames import Frames
 from reports.interaction_section import interactions_section
 from reports.interactions import interaction_comparisons
-from reports.marks import mark_alerts, marks_section
+from reports.marks import drawn_warning, mark_alerts, marks_section
 from reports.panel import Panel, panel
 from reports.profile_figures import profile_figures
 from reports.run_sections import (
@@ -103,6 +103,7 @@ def render(
             style_hash=_csp_hash(style),
             findings=findings[:MAX_FINDINGS],
             more_findings=findings[MAX_FINDINGS:],
+            drawn_warning=drawn_warning(frames),
             effect_figures=effect_figures(frames, table),
             effects=effects_section(table, primary=True, beside=beside),
             exploratory=effects_section(table, primary=False, beside=beside),

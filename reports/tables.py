@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from reports.cautions import caution_table, cautions, joint_cautions
 from reports.effects import EFFECT_COLUMNS, comparisons
 from reports.files import write_text
 from reports.frames import Frames
@@ -47,9 +48,10 @@ def write_tables(
 ) -> list[Path]:
     """Write every frame and what was made of them as CSV, each file at once.
 
-    Beside the frames: ``effects``, ``interactions``, ``variance`` (`share_of_variance`) and
-    ``win_rates`` (`WIN_COLUMNS`). NaN is written as ``NaN`` and infinities as ``inf`` and
-    ``-inf``, unknown flags as nothing. Text that a spreadsheet would run gets a leading apostrophe.
+    Beside the frames: ``effects``, ``interactions``, ``cautions`` (what stands beside them,
+    `reports.cautions`), ``variance`` (`share_of_variance`) and ``win_rates`` (`WIN_COLUMNS`).
+    NaN is written as ``NaN`` and infinities as ``inf`` and ``-inf``, unknown flags as nothing.
+    Text that a spreadsheet would run gets a leading apostrophe.
 
     Args:
         frames: The run.
@@ -67,6 +69,8 @@ def write_tables(
     tables = {name: getattr(frames, name) for name in FRAMES}
     tables["effects"] = table[list(EFFECT_COLUMNS)]
     tables["interactions"] = both[list(INTERACTION_COLUMNS)]
+    beside, joint = cautions(frames, table), joint_cautions(frames, both)
+    tables["cautions"] = caution_table(beside, joint)
     tables["variance"] = share_of_variance(frames, data)
     tables["win_rates"] = table.loc[table["better"] != "neither", list(WIN_COLUMNS)]
     paths: list[Path] = []

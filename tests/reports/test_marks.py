@@ -135,8 +135,10 @@ def test_what_a_component_gives_is_told_once_with_its_fault(frames: Frames) -> N
     assert table is not None
     assert [row[:3] for row in table.rows] == [["nonconforming", "all", "1"]]
     (alert,) = mark_alerts(both)
-    assert alert.startswith("1 of 12 trials is to be doubted: a component breaks a contract")
-    assert alert.endswith("Conformance: norm odd: failed: per_token: tokens are mixed.")
+    assert alert == (
+        "1 of 12 trials is to be doubted: a component breaks a contract of its kind there: "
+        "norm odd (per_token: tokens are mixed)."
+    )
 
 
 def test_marks_are_counted_by_measure() -> None:
