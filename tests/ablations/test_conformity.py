@@ -93,7 +93,8 @@ def test_a_leak_and_a_fault_are_marked_and_told(tmp_path):
     assert "causality: " in told["ahead"]
     assert told["mha"].startswith("passed ")
     page = (tmp_path / "a" / "report.html").read_text(encoding="utf-8")
-    assert "1 of 2 trials is no evidence: a component reads the future there: attention ahead" in page
+    told = "1 of 2 trials is no evidence: a component reads the future there: attention ahead"
+    assert told in page
 
     run(grid(norm=["layernorm", "mixing"]), tmp_path / "b", executor="inline")
     assert marks_of(ablations.open_run(tmp_path / "b").frames()) == {

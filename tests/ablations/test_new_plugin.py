@@ -108,7 +108,12 @@ def test_what_is_there_is_left_as_it_is(command: Command, folder: Path) -> None:
 
 
 def test_a_norm_is_written_by_default_where_one_asks_for_it(command: Command, folder: Path) -> None:
-    assert command("new", "plugin", "My-own", "--out", "deep/er") == (0, "deep/er/My-own\n", "")
+    next_step = "cd deep/er/My-own && python -m pip install -e . && ablations run grid.yaml"
+    assert command("new", "plugin", "My-own", "--out", "deep/er") == (
+        0,
+        "deep/er/My-own\n",
+        f"next: {next_step}\n",
+    )
     written = sorted(path for path in (folder / "deep").rglob("*") if path.is_file())
     assert [str(path.relative_to(folder / "deep" / "er" / "My-own")) for path in written] == [
         "README.md",
