@@ -4,6 +4,7 @@ from functools import partial
 
 import pandas as pd
 
+from reports.cautions import cautions
 from reports.frames import Frames
 from reports.maps import MapFigure, attention_maps
 from reports.plots.attention import describe_maps, plot_maps, unmasked
@@ -26,9 +27,10 @@ def effect_figures(frames: Frames, effects: pd.DataFrame) -> list[Drawing]:
     primary = primary.assign(largest=primary["metric"].map(largest).fillna(0.0))
     primary = primary.sort_values("largest", ascending=False, kind="stable")
     raw, flags = scaling(frames), size_flags(frames, effects)
+    beside = cautions(frames, effects)
     drawings: list[Drawing] = []
     for row in records(primary):
-        table = effects_table(effects, row.metric, flags)
+        table = effects_table(effects, row.metric, beside)
         if len(table) and len(drawings) < MAX_METRICS:
             estimated = (effects["metric"] == row.metric) & effects["estimate"].notna()
             alt, caption = describe_effects(table, row.metric, int(estimated.sum()))

@@ -44,7 +44,7 @@ def effects_table(
     Args:
         effects: `reports.effects.comparisons` of a run.
         metric: Which metric.
-        flags: Factor, level and metric of what is no evidence, as in `reports.sizes.size_flags`;
+        flags: Factor, level and metric of what is no evidence, as in `reports.cautions.cautions`;
             its name gets a dagger.
         limit: How many rows at most; the smallest effects are left out.
 
@@ -227,7 +227,7 @@ def describe_effects(table: pd.DataFrame, metric: str, n_all: int) -> tuple[str,
     if n_all > len(table):
         caption += f" The {len(table)} largest of {n_all:,}; the others are in tables/effects.csv."
     if table["name"].str.endswith(DAGGER).any():
-        caption += f"{DAGGER} sizes differ too: not evidence of flow."
+        caption += f"{DAGGER} no evidence, or less than it looks: the table says why."
     dropped = int(table["n_dropped"].sum())
     if dropped:
         caption += f" {counted(dropped, 'paired observation')} not used (see the table of effects)."

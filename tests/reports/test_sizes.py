@@ -140,7 +140,10 @@ def test_flags_stand_beside_the_figures() -> None:
     table = effects_table(effects, "raw", flags)
     assert table["name"].to_list() == [f"init = b{DAGGER}", "norm = r"]
     figures = {d.caption.split(",")[0]: d for d in effect_figures(frames, effects)}
-    assert "† sizes differ too: not evidence of flow." in figures["Effects on raw"].caption
+    assert (
+        "† no evidence, or less than it looks: the table says why."
+        in figures["Effects on raw"].caption
+    )
     assert figures["Effects on raw"].warning.startswith("raw: sizes differ, so it is not evidence")
     assert "raw is raw: it changes with sizes (size)" in figures["Effects on raw"].caption
     assert figures["Effects on size"].warning == ""
