@@ -69,6 +69,8 @@ def test_ctrl_c_leaves_a_run_that_resumes(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # What is started in the background inherits that it ignores Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     store = tmp_path / "runs/small/results.sqlite"
     deadline = time.monotonic() + 90

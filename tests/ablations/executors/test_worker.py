@@ -14,12 +14,13 @@ from tests.ablations.executors.watching import alive, wait_for
 
 ROOT = Path(__file__).parents[3]
 DRIVER = """\
-import contextlib, sys
+import contextlib, signal, sys
 from ablations.executors.local import Local
 from registry.contracts import Execution
 from tests.ablations.executors import work
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored if started in background
     function, *trials = eval(sys.argv[1])
     outcomes = Local().execute(trials, getattr(work, function), Execution(workers=2))
     with contextlib.closing(outcomes):
