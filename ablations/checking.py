@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ablations.executors.local import Local
-from registry.catalog import Catalog
+from registry.catalog import Catalog, full_name
+from registry.conformance.report import MUST_HOLD
 from registry.contracts import Execution, Outcome
 from registry.errors import UnknownName, nearest
 from registry.examples import Example
@@ -20,9 +21,6 @@ from registry.spec import ComponentSpec, plain
 
 TIMEOUT = 120.0
 """Seconds after which the checks of one component are given up."""
-
-MUST_HOLD = " must hold first"
-"""How the message of a check ends that did not run, since another failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,11 +85,6 @@ def chosen(catalog: Catalog, names: Sequence[str]) -> tuple[ComponentSpec, ...]:
             raise UnknownName(f"no component is named {name!r}; {nearest(name, known)}")
         found |= alike
     return tuple(found[place] for place in sorted(found))
-
-
-def full_name(spec: ComponentSpec) -> str:
-    """`distribution/name`."""
-    return f"{spec.provenance.distribution}/{spec.name}"
 
 
 def check(specs: Sequence[ComponentSpec], *, workers: int) -> tuple[Checked, ...]:

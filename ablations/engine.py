@@ -103,10 +103,10 @@ def run(
             if started:
                 started(len(trials), reused)
             cache = Cache()
-            unknown = recorded.examinations.keys() - store.conformities().keys()
-            store.keep_conformities(dict(cache.found(sorted(unknown))))
-            unknown -= store.conformities().keys()
-            examinations = [recorded.examinations[key] for key in sorted(unknown)]
+            unknown = sorted(recorded.examinations.keys() - store.conformities().keys())
+            cached = dict(cache.found(unknown))
+            store.keep_conformities(cached)
+            examinations = [recorded.examinations[key] for key in unknown if key not in cached]
             outcomes = chosen.execute(chain(examinations, trials), carry_out, execution)
             with closing(outcomes):
                 for outcome in outcomes:

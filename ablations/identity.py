@@ -22,6 +22,7 @@ ENGINE = (
     "decoder",
     "initialization",
     "losses",
+    "measures.of_a_pass",
     "measures.trends",
     "observation",
     "results",

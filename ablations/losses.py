@@ -6,7 +6,7 @@ Shapes: B batch, T tokens, D d_model, V vocabulary.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -15,7 +15,6 @@ from torch.nn import functional as F
 from ablations.sizes import norm
 
 Loss = Literal["cross_entropy", "random_projection", "sum", "mean_square"]
-LOSSES: tuple[Loss, ...] = get_args(Loss)
 
 IN_WORDS: dict[Loss, str] = {
     "cross_entropy": "mean cross-entropy of the logits",

@@ -52,8 +52,14 @@ class ProfileValues:
         cls, axis: Literal["depth", "step", "context"], values: Iterable[float]
     ) -> ProfileValues:
         """The values at positions 0, 1, 2, …"""
-        row = tuple(values)
-        return cls(axis=axis, positions=tuple(range(len(row))), values=row)
+        return cls.at(axis, dict(enumerate(values)))
+
+    @classmethod
+    def at(
+        cls, axis: Literal["depth", "step", "context"], values: Mapping[int, float]
+    ) -> ProfileValues:
+        """The values by their positions."""
+        return cls(axis=axis, positions=tuple(values), values=tuple(values.values()))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -82,7 +82,7 @@ class Catalog:
     def name_of(self, spec: Spec) -> str:
         """The name that means this entry alone: with its distribution where others have it too."""
         alike = [other for other in self._specs if _key(other) == _key(spec)]
-        return _qualified(spec) if len(alike) > 1 else spec.name
+        return full_name(spec) if len(alike) > 1 else spec.name
 
     def choose(self, spec: Spec, options: Mapping[str, Any]) -> Choice:
         """An entry with its options checked and the rest at their defaults.
@@ -114,7 +114,7 @@ class Catalog:
         if candidates:
             raise AmbiguousName(
                 f"{slot} {name!r} is registered by several plugins; "
-                f"write {' or '.join(map(_qualified, candidates))}"
+                f"write {' or '.join(map(full_name, candidates))}"
             )
         raise UnknownName(f"unknown {slot} {name!r}{self._why_unknown(specs, distribution, plain)}")
 
@@ -142,7 +142,8 @@ def _key(spec: Spec) -> tuple[str, str]:
     return spec.slot, spec.name
 
 
-def _qualified(spec: Spec) -> str:
+def full_name(spec: Spec) -> str:
+    """`distribution/name`."""
     return f"{spec.provenance.distribution}/{spec.name}"
 
 

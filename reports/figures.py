@@ -4,7 +4,7 @@ from functools import partial
 
 import pandas as pd
 
-from reports.cautions import cautions
+from reports.cautions import Cautions, cautions
 from reports.frames import Frames
 from reports.maps import MapFigure, attention_maps
 from reports.plots.attention import describe_maps, plot_maps, unmasked
@@ -18,8 +18,16 @@ from reports.sizes import raw_note, raw_warning, scaling, size_flags
 MAX_METRICS = 12
 
 
-def effect_figures(frames: Frames, effects: pd.DataFrame) -> list[Drawing]:
-    """A chart of effects for the primary metrics that have any, the largest first."""
+def effect_figures(
+    frames: Frames, effects: pd.DataFrame, beside: Cautions | None = None
+) -> list[Drawing]:
+    """A chart of effects for the primary metrics that have any, the largest first.
+
+    Args:
+        frames: The run.
+        effects: `reports.effects.comparisons` of it.
+        beside: `reports.cautions.cautions` of it, if already computed.
+    """
     info = frames.metric_info
     primary = info[(info["form"] == "metric") & info["primary"]]
     weight = pd.Series(importance(effects), index=effects["metric"].to_numpy())
@@ -27,7 +35,7 @@ def effect_figures(frames: Frames, effects: pd.DataFrame) -> list[Drawing]:
     primary = primary.assign(largest=primary["metric"].map(largest).fillna(0.0))
     primary = primary.sort_values("largest", ascending=False, kind="stable")
     raw, flags = scaling(frames), size_flags(frames, effects)
-    beside = cautions(frames, effects)
+    beside = cautions(frames, effects) if beside is None else beside
     drawings: list[Drawing] = []
     for row in records(primary):
         table = effects_table(effects, row.metric, beside)

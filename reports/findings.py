@@ -44,6 +44,8 @@ def state_findings(
     *,
     interactions: pd.DataFrame | None = None,
     data: Panel | None = None,
+    beside: Cautions | None = None,
+    joint: JointCautions | None = None,
 ) -> list[Finding]:
     """What a run shows about its primary metrics, largest effects first.
 
@@ -58,11 +60,14 @@ def state_findings(
         effects: `reports.effects.comparisons` of it, if already computed.
         interactions: `reports.interactions.interaction_comparisons` of it, if already computed.
         data: `reports.panel.panel` of it, if already computed.
+        beside: `reports.cautions.cautions` of it, if already computed.
+        joint: `reports.cautions.joint_cautions` of it, if already computed.
     """
     data = panel(frames) if data is None else data
     table = comparisons(frames, data) if effects is None else effects
     both = interaction_comparisons(frames, data) if interactions is None else interactions
-    beside, joint = cautions(frames, table), joint_cautions(frames, both)
+    beside = cautions(frames, table) if beside is None else beside
+    joint = joint_cautions(frames, both) if joint is None else joint
     names = {factor: distinct(levels) for factor, levels in levels_by_factor(frames).items()}
     table, both = _named(table, names), _named(both, names)
     table = table.assign(

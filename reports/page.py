@@ -85,8 +85,10 @@ def render(
     data = panel(frames) if data is None else data
     table = comparisons(frames, data) if effects is None else effects
     together = interaction_comparisons(frames, data) if interactions is None else interactions
-    findings = state_findings(frames, table, interactions=together, data=data)
-    beside = cautions(frames, table)
+    beside, joint = cautions(frames, table), joint_cautions(frames, together)
+    findings = state_findings(
+        frames, table, interactions=together, data=data, beside=beside, joint=joint
+    )
     style = _style()
     written = (date or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M %Z").strip()
     return (
@@ -104,10 +106,10 @@ def render(
             findings=findings[:MAX_FINDINGS],
             more_findings=findings[MAX_FINDINGS:],
             drawn_warning=drawn_warning(frames),
-            effect_figures=effect_figures(frames, table),
+            effect_figures=effect_figures(frames, table, beside),
             effects=effects_section(table, primary=True, beside=beside),
             exploratory=effects_section(table, primary=False, beside=beside),
-            interactions=interactions_section(together, joint_cautions(frames, together)),
+            interactions=interactions_section(together, joint),
             shares=shares_section(frames, data),
             profiles=profile_figures(frames, table),
             attention_figures=attention_figures(frames, table),

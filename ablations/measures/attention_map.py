@@ -15,9 +15,9 @@ from annotated_types import Ge, Gt, MinLen
 from torch import Tensor
 
 from ablations.architecture import Architecture
-from ablations.data import RANDOM, files_of
-from ablations.decoder import Decoder
-from ablations.observation import PassOptions, pass_flops
+from ablations.data import RANDOM
+from ablations.measures.of_a_pass import OfAPass
+from ablations.observation import PassOptions
 from ablations.results import ArrayValues, ProfileValues
 from ablations.trial import Measurement, NotApplicable, TrialContext
 from ablations.watching import Mixing
@@ -25,7 +25,7 @@ from ablations.watching import Mixing
 Places = Annotated[tuple[Annotated[int, Ge(0)], ...], MinLen(1)]
 
 
-class AttentionMap:
+class AttentionMap(OfAPass):
     """Entropy, largest score and largest weights of every head, and the maps of chosen ones.
 
     By layer, over sequences and heads: `entropy`, the mean of H(p) / log n over the rows p that
@@ -53,10 +53,6 @@ class AttentionMap:
         self.layers = layers
         self.heads = heads
 
-    def convention(self) -> str:
-        """What the figures rest on, in words."""
-        return f"{self.options.tokens_in_words}, evaluation mode, at initialization"
-
     def unsupported(self, architecture: Architecture) -> str | None:
         """Why a cell cannot be measured so, told before anything runs."""
         for name, places, size in (
@@ -66,15 +62,7 @@ class AttentionMap:
             over = [place for place in places if place >= size]
             if over:
                 return f"{name} are counted from 0 to {size - 1}: got {over[0]}"
-        return self.options.unsupported(architecture.context, architecture.vocab_size)
-
-    def flops(self, decoder: Decoder) -> float:
-        """What one trial computes, for a plan."""
-        return pass_flops(decoder, self.options)
-
-    def files(self) -> list[str]:
-        """The text that the figures depend on."""
-        return [str(path) for path in files_of(self.options.data)]
+        return super().unsupported(architecture)
 
     def measure(self, context: TrialContext) -> Measurement:
         """Return the figures of one shared pass. Raises: NotApplicable without any weights."""
@@ -103,12 +91,7 @@ class AttentionMap:
             if layers
         }
         metrics = {name: SUMMARY[name](values.values()) for name, values in by_layer.items()}
-        profiles = {
-            name: ProfileValues(
-                axis="depth", positions=tuple(values), values=tuple(values.values())
-            )
-            for name, values in by_layer.items()
-        }
+        profiles = {name: ProfileValues.at("depth", values) for name, values in by_layer.items()}
         return Measurement(metrics=metrics, profiles=profiles, arrays=arrays)
 
 

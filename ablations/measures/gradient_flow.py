@@ -12,13 +12,13 @@ from typing import Annotated
 
 from annotated_types import Gt
 
-from ablations.architecture import Architecture
-from ablations.data import RANDOM, files_of
+from ablations.data import RANDOM
 from ablations.decoder import Decoder
 from ablations.initialization import slices
 from ablations.losses import Loss
+from ablations.measures.of_a_pass import OfAPass
 from ablations.measures.trends import EXPLODING, VANISHING, decay, furthest, ratio
-from ablations.observation import Observation, PassOptions, pass_flops
+from ablations.observation import Observation, PassOptions
 from ablations.results import ProfileValues
 from ablations.sizes import norm, rms
 from ablations.trial import Measurement, TrialContext
@@ -40,7 +40,7 @@ ROLES = (
 CANCELLED_PROBE = "cancelled_probe"
 
 
-class GradientFlow:
+class GradientFlow(OfAPass):
     """Gradient norms and the sensitivity of the residual stream along depth.
 
     The sensitivity of the stream entering block l is
@@ -83,18 +83,6 @@ class GradientFlow:
         """What the figures rest on, in words."""
         return self.options.in_words
 
-    def unsupported(self, architecture: Architecture) -> str | None:
-        """Why a cell cannot be measured so, told before anything runs."""
-        return self.options.unsupported(architecture.context, architecture.vocab_size)
-
-    def flops(self, decoder: Decoder) -> float:
-        """What one trial computes, for a plan."""
-        return pass_flops(decoder, self.options)
-
-    def files(self) -> list[str]:
-        """The text that the figures depend on."""
-        return [str(path) for path in files_of(self.options.data)]
-
     def measure(self, context: TrialContext) -> Measurement:
         """Return the figures of one shared pass."""
         seen = context.observe(self.options)
@@ -125,12 +113,7 @@ class GradientFlow:
         }
         return Measurement(
             metrics=metrics,
-            profiles={
-                name: ProfileValues(
-                    axis="depth", positions=tuple(values), values=tuple(values.values())
-                )
-                for name, values in profiles.items()
-            },
+            profiles={name: ProfileValues.at("depth", values) for name, values in profiles.items()},
             marks=tuple(marks),
         )
 

@@ -13,17 +13,16 @@ import torch
 from annotated_types import Gt
 from torch import Tensor
 
-from ablations.architecture import Architecture
-from ablations.data import RANDOM, files_of
-from ablations.decoder import Decoder
-from ablations.observation import PassOptions, pass_flops
+from ablations.data import RANDOM
+from ablations.measures.of_a_pass import OfAPass
+from ablations.observation import PassOptions
 from ablations.results import ProfileValues
 from ablations.sizes import norm, rms
 from ablations.trial import Measurement, TrialContext
 from ablations.watching import Branch
 
 
-class SignalPropagation:
+class SignalPropagation(OfAPass):
     """Sizes of the residual stream and of the branches' updates, and how alike its tokens become.
 
     Profiles at l = 0 … L − 1 are of the stream entering block l, at L of what leaves the last one.
@@ -46,22 +45,6 @@ class SignalPropagation:
     ) -> None:
         self.options = PassOptions(batch=batch, length=length, data=data)
 
-    def convention(self) -> str:
-        """What the figures rest on, in words."""
-        return f"{self.options.tokens_in_words}, evaluation mode, at initialization"
-
-    def unsupported(self, architecture: Architecture) -> str | None:
-        """Why a cell cannot be measured so, told before anything runs."""
-        return self.options.unsupported(architecture.context, architecture.vocab_size)
-
-    def flops(self, decoder: Decoder) -> float:
-        """What one trial computes, for a plan."""
-        return pass_flops(decoder, self.options)
-
-    def files(self) -> list[str]:
-        """The text that the figures depend on."""
-        return [str(path) for path in files_of(self.options.data)]
-
     def measure(self, context: TrialContext) -> Measurement:
         """Return the figures of one shared pass."""
         seen = context.observe(self.options)
@@ -78,9 +61,7 @@ class SignalPropagation:
             if updates:
                 name = f"{sublayer}_update"
                 metrics[name] = sum(updates.values()) / len(updates)
-                profiles[name] = ProfileValues(
-                    axis="depth", positions=tuple(updates), values=tuple(updates.values())
-                )
+                profiles[name] = ProfileValues.at("depth", updates)
         return Measurement(metrics=metrics, profiles=profiles)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from typing import Any
 
 from ablations.conformity import Conformity, cell_marks, from_document
 
@@ -16,17 +17,28 @@ def read_conformities(connection: sqlite3.Connection) -> dict[str, Conformity]:
     return {key: from_document(found) for key, found in _read(connection, CONFORMITIES).items()}
 
 
-def read_marks(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
-    """The marks that the components of each cell of the grid last run give to its trials."""
+def read_marks(
+    connection: sqlite3.Connection, cell: str | None = None
+) -> dict[str, tuple[str, ...]]:
+    """The marks that the components of each cell, or of one, of the grid last run give."""
     known = read_conformities(connection)
     sets: dict[tuple[str, ...], tuple[str, ...]] = {}  # few, whatever the number of cells
     marks = {}
-    for cell, keys in _read(connection, EXAMINED).items():
+    for of, keys in _read_examined(connection, cell).items():
         examined = tuple(keys)
         if examined not in sets:
             sets[examined] = cell_marks(examined, known)
-        marks[cell] = sets[examined]
+        marks[of] = sets[examined]
     return marks
+
+
+def _read_examined(connection: sqlite3.Connection, cell: str | None) -> dict[str, list[str]]:
+    if cell is None:
+        return _read(connection, EXAMINED)
+    row = connection.execute(
+        "SELECT json_extract(value, ?) FROM meta WHERE key = ?", (f'$."{cell}"', EXAMINED)
+    ).fetchone()
+    return {cell: json.loads(row[0])} if row and row[0] else {}
 
 
 def joined(own: str, added: tuple[str, ...]) -> str:
@@ -34,7 +46,7 @@ def joined(own: str, added: tuple[str, ...]) -> str:
     return ",".join(dict.fromkeys([*filter(None, own.split(",")), *added]))
 
 
-def _read(connection: sqlite3.Connection, key: str) -> dict[str, dict[str, object]]:
+def _read(connection: sqlite3.Connection, key: str) -> dict[str, Any]:
     row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-    found: dict[str, dict[str, object]] = json.loads(row[0]) if row else {}
+    found: dict[str, Any] = json.loads(row[0]) if row else {}
     return found

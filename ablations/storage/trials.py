@@ -37,7 +37,7 @@ def read_trials(
     try:
         rows = connection.execute(TRIALS + which, key).fetchall()
         metrics = connection.execute(METRICS + which, key).fetchall()
-        of_cells = read_marks(connection)
+        of_cells = read_marks(connection, only[0] if only else None)
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")

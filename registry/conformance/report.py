@@ -10,6 +10,9 @@ from registry.spec import Kind, plain
 
 Outcome = Literal["passed", "failed", "not applicable", "expected failure", "unexpected pass"]
 
+MUST_HOLD = " must hold first"
+"""How the message of a check ends that did not run, since the one it names failed."""
+
 MINIMUM: Mapping[Kind, int] = {
     Kind.NORM: 17,
     Kind.ACTIVATION: 17,

@@ -11,7 +11,7 @@ from registry.conformance.battery import Check, checks_of
 from registry.conformance.errors import CheckFailed, NotApplicable, Refused
 from registry.conformance.global_state import isolated
 from registry.conformance.raising import raised
-from registry.conformance.report import Report, Result
+from registry.conformance.report import MUST_HOLD, Report, Result
 from registry.conformance.subject import Subject
 from registry.contracts import Dims
 from registry.errors import InvalidSpec, UnknownName, nearest
@@ -113,7 +113,7 @@ class Suite:
                 break
             needed = other.foundation or (check.comparing and other.name == "determinism")
             if needed and self.result(other.name).failed:
-                message = f"{other.name} must hold first"
+                message = f"{other.name}{MUST_HOLD}"
                 return Result(name=check.name, outcome="not applicable", message=message)
         try:
             with isolated():

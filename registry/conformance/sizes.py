@@ -57,14 +57,9 @@ APART = Sizes(
 )
 TOGETHER = Sizes(
     label="head_dim of d_model / n_heads, no biases",
-    dims=Dims(
+    dims=replace(
+        APART.dims,
         d_model=24,
-        n_heads=6,
-        n_kv_heads=6,
-        head_dim=4,
-        d_ff=88,
-        context=TOKENS[-1],
-        depth=5,
         layer=0,
         qkv_bias=False,
         out_bias=False,

@@ -1,0 +1,30 @@
+"""What the measures of one shared pass have in common."""
+
+from __future__ import annotations
+
+from ablations.architecture import Architecture
+from ablations.data import files_of
+from ablations.decoder import Decoder
+from ablations.observation import PassOptions, pass_flops
+
+
+class OfAPass:
+    """A measure that watches a pass; a subclass sets its `options` and measures."""
+
+    options: PassOptions
+
+    def convention(self) -> str:
+        """What the figures rest on, in words; those of the forward pass on its tokens alone."""
+        return f"{self.options.tokens_in_words}, evaluation mode, at initialization"
+
+    def unsupported(self, architecture: Architecture) -> str | None:
+        """Why a cell cannot be measured so, told before anything runs."""
+        return self.options.unsupported(architecture.context, architecture.vocab_size)
+
+    def flops(self, decoder: Decoder) -> float:
+        """What one trial computes, for a plan."""
+        return pass_flops(decoder, self.options)
+
+    def files(self) -> list[str]:
+        """The text that the figures depend on."""
+        return [str(path) for path in files_of(self.options.data)]
