@@ -1,5 +1,8 @@
 """What a pass reads: random tokens, or windows of a text, byte by byte.
 
+A text is the built-in one, a file, or a folder, of which all files are read one after another in
+the order of their paths, but for hidden ones.
+
 Shapes: B batch, T tokens.
 """
 
@@ -64,8 +67,8 @@ def refusal(source: str, *, length: int, vocab_size: int) -> str | None:
     except OSError as error:
         hint = nearest(source, [RANDOM, TEXT])
         return (
-            f"data {source!r} is neither {RANDOM!r} nor {TEXT!r} nor a file that can be read "
-            f"({error.strerror}); {hint}"
+            f"data {source!r} is neither {RANDOM!r} nor {TEXT!r} nor a file or folder that can be "
+            f"read ({error.strerror}); {hint}"
         )
     if size <= length:
         return f"data {source!r} has {size} bytes, and length {length} needs {length + 1} or more"
@@ -76,7 +79,17 @@ def files_of(source: str) -> list[Path]:
     """The files that the figures depend on."""
     if source == RANDOM:
         return []
-    return [_built_in() if source == TEXT else Path(source)]
+    if source == TEXT:
+        return [_built_in()]
+    path = Path(source)
+    if not path.is_dir():
+        return [path]
+    inside = sorted(path.rglob("*"))
+    return [
+        file
+        for file in inside
+        if file.is_file() and not any(p.startswith(".") for p in file.relative_to(path).parts)
+    ]
 
 
 def text_of(source: str) -> NDArray[np.uint8]:
@@ -84,11 +97,30 @@ def text_of(source: str) -> NDArray[np.uint8]:
 
     `text` is the English of the standard library's `pydoc_data.topics`.
 
-    Raises: OSError when it is a file that cannot be read.
+    Raises: OSError when it is a file that cannot be read, or a folder without any.
     """
     if source == TEXT:
         return _topics()
-    path = Path(source)
+    if not Path(source).is_dir():
+        return _bytes_of(Path(source))
+    files = files_of(source)
+    if not files:
+        raise OSError(errno.ENOENT, "No file in this folder")
+    return _joined(tuple((file, *_version(file)) for file in files))
+
+
+def _version(file: Path) -> tuple[int, int]:
+    """What changes when a file is edited."""
+    stat = file.stat()
+    return stat.st_mtime_ns, stat.st_size
+
+
+@lru_cache(maxsize=2)
+def _joined(files: tuple[tuple[Path, int, int], ...]) -> NDArray[np.uint8]:
+    return np.concatenate([_bytes_of(file) for file, _, _ in files])
+
+
+def _bytes_of(path: Path) -> NDArray[np.uint8]:
     if path.exists() and not path.is_file():  # a pipe would wait for what is written to it
         raise OSError(errno.EINVAL, "Not a regular file")
     with path.open("rb") as file:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ablations.checkpoints import checkpoint_of
 from ablations.conformity import Cache, Conformity
 from ablations.examining import Examination, conformity_of, examine
 from ablations.executors import require_main_guard
@@ -28,6 +30,9 @@ from ablations.trial import PlannedMeasure, Trial, measure_trial
 from registry.catalog import Catalog
 from registry.contracts import Execution, Executor, Outcome
 from registry.errors import InvalidOptions
+
+CHECKPOINTS = "checkpoints"
+"""The folder in a run directory where trials that still run keep how far they got."""
 
 FINAL = frozenset({"done", "diverged", "skipped"})
 """States that a resumed run keeps: what these trials had to tell is told."""
@@ -97,7 +102,11 @@ def run(
     with Followers(catalog) as followers:
         with Store.create_or_open(out) as store:
             store.begin(recorded)
-            trials = list(_missing_trials(planned, recorded, store.known()))
+            checkpoints = str((out / CHECKPOINTS).resolve())
+            trials = [
+                replace(trial, checkpoints=checkpoints)
+                for trial in _missing_trials(planned, recorded, store.known())
+            ]
             reused = planned.trials - len(trials)
             followers.started(run_info(planned, store, reused=reused))
             if started:
@@ -117,6 +126,7 @@ def run(
                         continue
                     result = _result(outcome)
                     store.record(result)
+                    _discard_checkpoints(checkpoints, result)
                     followers.trial(store, result.cell, result.seed)
                     state = worst(measure.state for measure in result.measures)
                     states[state] += 1
@@ -218,7 +228,10 @@ def _missing_trials(
             assert cell.architecture is not None, "a cell without an architecture is skipped"
             measures = tuple(
                 PlannedMeasure(
-                    choice=choice, identity=identity, declared=specs[choice.name].declared
+                    choice=choice,
+                    identity=identity,
+                    declared=specs[choice.name].declared,
+                    infinite=specs[choice.name].infinite,
                 )
                 for choice in sorted(cell.measures, key=lambda c: specs[c.name].mode == "static")
                 for identity in [recorded.identities[cell.cell, choice.name]]
@@ -233,6 +246,21 @@ def _missing_trials(
                     dtype=planned.grid.dtype,
                     stream=cell.stream,
                 )
+
+
+def _discard_checkpoints(folder: str, result: TrialResult) -> None:
+    """Remove the checkpoints of what has ended for good."""
+    for measure in result.measures:
+        if measure.state in FINAL:
+            checkpoint_of(
+                folder,
+                cell=result.cell,
+                seed=result.seed,
+                measure=measure.measure,
+                identity=measure.identity,
+            ).discard()
+    with contextlib.suppress(OSError):  # another trial's is still in it
+        Path(folder).rmdir()
 
 
 def _kept(held: tuple[str, str] | None, identity: str) -> bool:

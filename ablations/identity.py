@@ -18,6 +18,7 @@ ENGINE = (
     "architecture",
     "assembly",
     "breaches",
+    "checkpoints",
     "data",
     "decoder",
     "initialization",
@@ -31,7 +32,24 @@ ENGINE = (
     "trial",
     "watching",
 )
-"""Modules of this package whose code figures pass through, beside the measure's own."""
+"""Modules of this package whose code every figure passes through."""
+
+TRAINED = (
+    "measures.gradient_flow",
+    "measures.signal_propagation",
+    "tasks",
+    "training.evaluating",
+    "training.loop",
+    "training.material",
+    "training.optimizing",
+    "training.summary",
+    "training.texts",
+)
+BESIDE = {
+    "ablations.measures.one_step": (*TRAINED, "measures.training"),
+    "ablations.measures.training": TRAINED,
+}
+"""Modules that the figures of a measure pass through, beside those and its own."""
 
 
 def identity(
@@ -52,13 +70,14 @@ def identity(
     Raises: StaleSource if a Python file was edited after this process imported it; UnreadableFile.
     """
     targets = sorted({choice.target for choice in components_of(architecture)} | {measure.target})
+    beside = BESIDE.get(measure.target.partition(":")[0], ())
     document = {
         "content": content,
         "architecture": _described(architecture),
         "measure": [measure.name, measure.target, dict(measure.options)],
         "files": files.of(measure),
         "bits": dict(bit_bending),
-        "engine": [sources.of(f"ablations.{module}") for module in ENGINE],
+        "engine": [sources.of(f"ablations.{module}") for module in (*ENGINE, *beside)],
         "sources": [sources.of(target) for target in targets],
     }
     text = json.dumps(document, sort_keys=True, default=repr)

@@ -119,15 +119,30 @@ def observe(
         vocab_size=architecture.vocab_size,
         generator=generator,
     )
+    return observe_on(decoder, tokens, targets, generator, loss=options.loss)
+
+
+def observe_on(
+    decoder: Decoder,
+    tokens: Tensor,
+    targets: Tensor,
+    generator: Callable[[str], torch.Generator],
+    *,
+    loss: Loss = "cross_entropy",
+) -> Observation:
+    """Run the pass on token ids and targets, both (B, T); a target of −100 is not scored.
+
+    Raises: ContractBroken.
+    """
     decoder.eval()
     with Watcher(decoder) as seen, contracts_watched(decoder):
         output = decoder.hidden(tokens)  # (B, T, D)
-    loss = probe_loss(options.loss, output, decoder.head, targets, generator)
+    value = probe_loss(loss, output, decoder.head, targets, generator)
     parameters = dict(decoder.named_parameters())
-    structured = options.loss in STRUCTURED
+    structured = loss in STRUCTURED
     points = [seen.embedded[0], *seen.streams]
     output_gradient, *found = torch.autograd.grad(
-        loss,
+        value,
         [output, *points, *parameters.values()],
         retain_graph=structured,
         materialize_grads=True,  # zeros for what the loss does not depend on
@@ -148,7 +163,7 @@ def observe(
         ]
     return Observation(
         tokens=tokens,
-        loss=loss.detach(),
+        loss=value.detach(),
         last_stream=seen.left,
         output=output.detach(),
         output_gradient=output_gradient,

@@ -15,7 +15,7 @@ from ablations.grids.placebo import factor_path
 from ablations.progress import duration
 from ablations.trial import Measurement, Trial, TrialContext
 from registry.catalog import Catalog
-from registry.errors import Incompatible
+from registry.errors import Incompatible, MissingExtra
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +152,8 @@ def _plan_cell(cell: Cell, grid: Grid) -> PlannedCell:
         counted = tuple(measure.measure(context) for _, measure in measures) if grid.static else ()
     except Incompatible as reason:
         return PlannedCell(cell=replace(cell, skipped=str(reason)))
+    except MissingExtra:
+        raise
     except (Exception, SystemExit):
         # What cannot be built is measured all the same: its trials fail, each with its message in
         # the report, and the other cells run.

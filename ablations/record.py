@@ -133,6 +133,9 @@ def _metric_row(measure: Choice, entry: Metric | Profile, told: list[str]) -> di
         "summary": entry.summary,
         "convention": "; ".join(filter(None, [entry.convention, *told])),
         "scales_with": f"{measure.name}.{entry.scales_with}" if entry.scales_with else "",
+        "defined_when_diverged": isinstance(entry, Metric) and entry.defined_when_diverged,
+        "may_be_infinite": isinstance(entry, Metric) and entry.may_be_infinite,
+        "compared": not isinstance(entry, Metric) or entry.compared,
     }
 
 

@@ -33,6 +33,14 @@ def global_stream(seed: int, name: str) -> Iterator[None]:
         yield
 
 
+def seed_process(seed: int, name: str) -> None:
+    """Put every global generator of the process at the start of that stream."""
+    start = stream_seed(seed, name)
+    random.seed(start)
+    np.random.seed(start)
+    torch.default_generator.manual_seed(start)
+
+
 @contextmanager
 def seeded_process(seed: int, name: str) -> Iterator[None]:
     """Every global generator of the process draws from that stream inside, and is restored after.
@@ -40,11 +48,9 @@ def seeded_process(seed: int, name: str) -> Iterator[None]:
     Nothing of ours draws from them; a component that does has the same figures on every worker.
     """
     states = random.getstate(), np.random.get_state()
-    start = stream_seed(seed, name)
-    random.seed(start)
-    np.random.seed(start)
     try:
-        with global_stream(seed, name):
+        with torch.random.fork_rng(devices=[]):
+            seed_process(seed, name)
             yield
     finally:
         random.setstate(states[0])

@@ -16,6 +16,7 @@ from typing import TypeVar
 import torch
 
 from ablations.architecture import Architecture
+from ablations.checkpoints import Checkpoint, checkpoint_of
 from ablations.decoder import Decoder, skeleton
 from ablations.initialization import initialized_decoder
 from ablations.observation import Observation, PassOptions, observe
@@ -48,12 +49,14 @@ class Measurement:
 class PlannedMeasure:
     """A measure chosen for a trial, with the identity under which its result is kept.
 
-    `declared` names the metrics and profiles that it may return.
+    `declared` names the metrics and profiles that it may return, `infinite` the metrics of which
+    infinity is a value like others.
     """
 
     choice: Choice
     identity: str
     declared: frozenset[str]
+    infinite: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +64,8 @@ class Trial:
     """A cell with one seed, and the measures still to be done; plain, so that it travels.
 
     `stream` names the stream of the seed that all is drawn from, weights and data alike; where it
-    is empty, that is the seed itself.
+    is empty, that is the seed itself. `checkpoints` is the folder in which a long measure may keep
+    how far it got; without one it keeps nothing.
     """
 
     cell: str
@@ -70,6 +74,7 @@ class Trial:
     measures: tuple[PlannedMeasure, ...]
     dtype: str = "float32"
     stream: str = ""
+    checkpoints: str = ""
 
     @property
     def drawn_from(self) -> int:
@@ -83,13 +88,14 @@ class TrialContext:
     def __init__(self, trial: Trial) -> None:
         self.architecture = trial.architecture
         self.seed = trial.drawn_from
-        self._dtype_name = trial.dtype
+        self.checkpoint = Checkpoint()
+        self._trial = trial
         self._observations: dict[PassOptions, Observation] = {}
 
     @property
     def dtype(self) -> torch.dtype:
         """The type that the trial computes in."""
-        dtype = getattr(torch, self._dtype_name)
+        dtype = getattr(torch, self._trial.dtype)
         assert isinstance(dtype, torch.dtype)
         return dtype
 
@@ -102,8 +108,23 @@ class TrialContext:
         return self.__dict__.get("_decoder") or self._skeleton
 
     def decoder(self) -> Decoder:
-        """The decoder with its initial weights; a measure that changes them works on a copy."""
+        """The decoder with its initial weights, which a measure must not change."""
         return self._decoder
+
+    def fresh_decoder(self, dtype: torch.dtype | None = None) -> Decoder:
+        """A decoder of the measure's own, to change as it likes, with the same initial weights."""
+        with seeded_process(self.seed, "process/decoder"):
+            return initialized_decoder(self.architecture, self.seed, dtype=dtype or self.dtype)
+
+    def keep_checkpoints(self, planned: PlannedMeasure) -> None:
+        """Give the measure that comes next a place of its own for its checkpoint."""
+        self.checkpoint = checkpoint_of(
+            self._trial.checkpoints,
+            cell=self._trial.cell,
+            seed=self._trial.seed,
+            measure=planned.choice.name,
+            identity=planned.identity,
+        )
 
     def observe(self, options: PassOptions) -> Observation:
         """A watched forward and backward pass, shared by equal options."""
@@ -119,8 +140,7 @@ class TrialContext:
 
     @cached_property
     def _decoder(self) -> Decoder:
-        with seeded_process(self.seed, "process/decoder"):
-            return initialized_decoder(self.architecture, self.seed, dtype=self.dtype)
+        return self.fresh_decoder()
 
 
 def measure_trial(trial: Trial) -> TrialResult:
@@ -154,6 +174,7 @@ def _measure(context: TrialContext, planned: PlannedMeasure) -> MeasureResult:
     choice = planned.choice
     state: State = "done"
     message, trace, measurement = "", "", Measurement()
+    context.keep_checkpoints(planned)
     try:
         # By name, so that a resumed trial, which has fewer measures, draws the same.
         with seeded_process(context.seed, f"process/{choice.name}"):
@@ -166,10 +187,15 @@ def _measure(context: TrialContext, planned: PlannedMeasure) -> MeasureResult:
         trace = traceback.format_exc()
     metrics = _named(choice, measurement.metrics)
     profiles = _named(choice, measurement.profiles)
-    infinite = [name for name, value in metrics.items() if not math.isfinite(value)]
-    infinite += [name for name, row in profiles.items() if not all(map(math.isfinite, row.values))]
-    if infinite:
-        state, message = "diverged", f"not finite: {', '.join(dict.fromkeys(infinite))}"
+    usual = {f"{choice.name}.{name}" for name in planned.infinite}
+    lost = [
+        name
+        for name, value in metrics.items()
+        if not math.isfinite(value) and not (name in usual and math.isinf(value))
+    ]
+    lost += [name for name, row in profiles.items() if not all(map(math.isfinite, row.values))]
+    if lost:
+        state, message = "diverged", f"not finite: {', '.join(dict.fromkeys(lost))}"
     return MeasureResult(
         measure=choice.name,
         identity=planned.identity,

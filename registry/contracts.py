@@ -16,14 +16,16 @@ keyword-only parameters; `**kwargs` is refused, since it would swallow misspelt 
 |---|---|---|
 | norm | (B, T, D) → (B, T, D), each token alone; width `dims.d_model` | |
 | activation | (…, F) → (…, F); with `gated = True`: (gate, up) → (…, F) | |
-| feed_forward | (B, T, D) → (B, T, D), each token alone | |
+| feed_forward | (B, T, D) → (B, T, D), each token alone | `auxiliary_loss` |
 | attention | (B, T, D) → (B, T, D), causal | see `Attention` |
 | position | has no forward; any of the hooks of `Position` | `per_layer`, `calibrate` |
 | residual | (x, update) → (B, T, D); `dims.layer` tells where | |
 | placement | (x, **mixing) → (B, T, D); see `Placement` | `init_gain` |
-| initializer | `fill(tensor, info, generator)` | |
+| initializer | `fill(tensor, info, generator)` | `learning_rate_scale` |
 
-Any of them may offer `parameter_roles()` and a class method `unsupported(dims, model)`.
+Any of them may offer `parameter_roles()` and a class method `unsupported(dims, model)`, and any
+module `auxiliary_loss()`: a scalar of its last forward pass, which training adds to what it
+minimizes, as a mixture of experts balances its load.
 """
 
 from __future__ import annotations
@@ -114,6 +116,10 @@ class Initializer(Protocol):
 
     def fill(self, tensor: Tensor, info: ParameterInfo, generator: torch.Generator) -> None:
         """Fill `tensor` in place from `generator` alone; called without gradients."""
+        ...
+
+    def learning_rate_scale(self, info: ParameterInfo) -> float:
+        """Optional: a factor on the learning rate of that parameter, as muP's (arXiv:2203.03466)."""
         ...
 
 
@@ -242,8 +248,10 @@ class Measure(Protocol):
     """What is done to a trial; built with its options alone.
 
     The context offers `skeleton()` (the decoder, shapes only), `decoder()` (with its initial
-    weights), `observe(...)` (one shared forward and backward pass), `seed` (of all that is drawn
-    for this trial), `architecture` and `generator(name)` (a random stream of that seed).
+    weights), `fresh_decoder()` (one more, to change), `observe(...)` (one shared forward and
+    backward pass), `seed` (of all that is drawn for this trial), `architecture`, `generator(name)`
+    (a random stream of that seed) and `checkpoint`, where a long measure may keep how far it got:
+    `save(tensors, state)` when `due`, and `load()` at the start, as a killed trial is run again.
 
     It may also offer `convention()` (a sentence on what its figures rest on),
     `unsupported(architecture)` (why a cell cannot be measured so, asked before anything runs),

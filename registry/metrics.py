@@ -21,6 +21,12 @@ class Metric:
     conclusion may rest on (their main effects are Holm-adjusted together). `scales_with` names the
     metric of the same measure in whose units this one changes: where levels differ in that size,
     a difference here may show nothing else, and the report says so.
+
+    `defined_when_diverged` says that the value means the same in a trial that diverged, as whether
+    it learnt: there it is compared too. `may_be_infinite` says that infinity is a value like
+    others, as of the steps to a loss that was never reached: the trial is not taken for diverged,
+    and the value is lost to means and last in ranks. `compared=False` says that the value depends
+    on what else the machine did, as a speed: it is kept and never compared.
     """
 
     name: str
@@ -31,11 +37,16 @@ class Metric:
     primary: bool = False
     convention: str = ""
     scales_with: str = ""
+    defined_when_diverged: bool = False
+    may_be_infinite: bool = False
+    compared: bool = True
 
     def __post_init__(self) -> None:
         check_name(self.name, "metric")
         of = f"metric {self.name!r}"
         _check_texts(of, self)
+        if self.primary and not self.compared:
+            raise InvalidSpec(f"{of} cannot be primary and never compared")
         check_word(self.better, get_args(Better), f"better end of {of}")
         check_word(self.scale, get_args(Scale), f"scale of {of}")
 

@@ -166,6 +166,11 @@ class MeasureSpec(_Entry):
         entries: tuple[Metric | Profile, ...] = (*self.metrics, *self.profiles)
         return frozenset(entry.name for entry in entries)
 
+    @property
+    def infinite(self) -> frozenset[str]:
+        """The metrics of which infinity is a value like others."""
+        return frozenset(metric.name for metric in self.metrics if metric.may_be_infinite)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutorSpec(_Entry):

@@ -1,9 +1,12 @@
 """Profiles as arrays: the trials that may be drawn, and why the others may not.
 
+What was taken along depth or context at several training steps is a curve for each of them, so that
+no figure mixes values of different steps.
+
 Shapes: K values of one profile.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +25,7 @@ class Curve:
 
     Attributes:
         about: The profile's row of ``metric_info``.
+        at_step: The training step at which it was taken, where it was at several; else None.
         axis: ``depth``, ``step`` or ``context``; ``""`` without a value.
         cell: (K,) the row of ``frames.cells``.
         seed: (K,) the seed.
@@ -35,6 +39,7 @@ class Curve:
 
     about: Any
     axis: str
+    at_step: int | None = None
     cell: NDArray[np.intp]
     seed: NDArray[np.int64]
     x: NDArray[np.int64]
@@ -56,6 +61,9 @@ class Curve:
 def curves(frames: Frames) -> Mapping[str, Curve]:
     """Every profile of a run by its name, in the order in which they are declared.
 
+    The names of one taken along something else at several training steps say which, as
+    ``training.sensitivity at step 50``; these are ascending.
+
     A trial is in whole or not at all: one value that is not finite, or that has no logarithm on a
     log scale, takes it out.
     """
@@ -67,7 +75,8 @@ def curves(frames: Frames) -> Mapping[str, Curve]:
     seed = rows["seed"].to_numpy(dtype=np.int64)
     stepwise = (rows["axis"] == "step").to_numpy(dtype=bool)
     x = np.where(stepwise, rows["step"].to_numpy(), rows["position"].to_numpy())
-    order = np.lexsort((x, seed, cell, profile))
+    step = np.where(stepwise, 0, rows["step"].to_numpy())
+    order = np.lexsort((x, seed, cell, step, profile))
     ends = np.searchsorted(profile[order], np.arange(len(names) + 1))
     value = rows["value"].to_numpy(dtype=np.float64)
     axis = rows["axis"].to_numpy()
@@ -75,13 +84,28 @@ def curves(frames: Frames) -> Mapping[str, Curve]:
     found: dict[str, Curve] = {}
     for number, about in enumerate(records(info)):
         mine = order[ends[number] : ends[number + 1]]
-        found[about.metric] = _curve(
-            about,
-            str(axis[mine[0]]) if len(mine) else "",
-            *(column[mine] for column in (cell, seed, x, value)),
-            asked=states[about.measure],
-        )
+        for at_step, some in _by_step(mine, step):
+            name = about.metric if at_step is None else f"{about.metric} at step {at_step}"
+            found[name] = _curve(
+                about,
+                str(axis[some[0]]) if len(some) else "",
+                at_step,
+                *(column[some] for column in (cell, seed, x, value)),
+                asked=states[about.measure],
+            )
     return found
+
+
+def _by_step(
+    rows: NDArray[np.intp], step: NDArray[np.int64]
+) -> Iterator[tuple[int | None, NDArray[np.intp]]]:
+    """Rows of a profile by the training step at which they were taken; None if it is the same."""
+    steps = np.unique(step[rows])
+    if len(steps) < 2:
+        yield None, rows
+        return
+    for one in steps:
+        yield int(one), rows[step[rows] == one]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +136,7 @@ def _asked(frames: Frames, measure: str) -> _Asked:
 def _curve(
     about: Any,
     axis: str,
+    at_step: int | None,
     cell: NDArray[np.intp],
     seed: NDArray[np.int64],
     x: NDArray[np.int64],
@@ -134,6 +159,7 @@ def _curve(
     return Curve(
         about=about,
         axis=axis,
+        at_step=at_step,
         cell=cell[kept],
         seed=seed[kept],
         x=x[kept],

@@ -52,6 +52,9 @@ def paired_effects(frames: Frames, data: Panel | None = None) -> pd.DataFrame:
     diverged, skipped, not run, not applicable, marked as a cancelled probe, without a logarithm, or
     in a pair that is not complete over the seeds used.
 
+    A report of a run that varies the learning rate of a training adjusts these intervals together
+    with those at the best rates (`reports.training.compared`), so they are wider there.
+
     Args:
         frames: The run.
         data: `reports.panel.panel` of it, if already computed.

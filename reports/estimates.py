@@ -43,7 +43,8 @@ class Block:
         seeds: (s,) which seeds.
         reference: (m, p, s) values of the cell at all references, in logarithms on a log scale.
         difference: (m, p, s) what the level changes; of four cells, what it changes at the other
-            factor's level beyond what it changes at its reference.
+            factor's level beyond what it changes at its reference. Seeds lie as far apart as the
+            panel's ``spread`` says.
     """
 
     metrics: NDArray[np.intp]
@@ -184,15 +185,30 @@ def _blocks(data: Panel, cells: NDArray[np.intp], usable: NDArray[np.bool_]) -> 
         difference = values
         while len(difference) > 1:  # four cells are two pairs, and then a pair of differences
             difference = difference[::2] - difference[1::2]
+        least = rounding[metrics][:, None, None] * size
         yield Block(
             metrics=metrics,
             groups=groups,
             seeds=seeds,
             reference=values[-1],
-            difference=np.where(
-                np.abs(difference[0]) <= rounding[metrics][:, None, None] * size, 0.0, difference[0]
+            difference=_spread(
+                data,
+                np.where(np.abs(difference[0]) <= least, 0.0, difference[0]),
+                metrics,
+                cells[:, groups],
             ),
         )
+
+
+def _spread(
+    data: Panel, difference: Floats, metrics: NDArray[np.intp], cells: NDArray[np.intp]
+) -> Floats:
+    """(m, p, s) differences as far from their mean over seeds as cells (K, p) are known to be."""
+    if data.spread is None:
+        return difference
+    times = data.spread[metrics][:, cells].max(axis=1)  # (m, p)
+    mean = difference.mean(axis=2, keepdims=True)
+    return np.asarray(mean + times[..., None] * (difference - mean), dtype=np.float64)
 
 
 def complete_block(usable: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

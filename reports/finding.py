@@ -6,10 +6,12 @@ from typing import Any
 
 MOST, DEPENDS, EFFECT, INTERACTION = "most", "depends", "effect", "interaction"
 UNDECIDED, NOISE, EXPLORATORY, PLACEBO = "undecided", "noise", "exploratory", "placebo"
+RATES, TRAINING = "rates", "training"
 """Kinds of finding: what leads on a metric, an effect that cancels on average but depends on the
 other factors, a shown effect, what two levels do together beyond what they do apart, no conclusion
 from the data at hand, effects inside seed noise, what the metrics not declared primary say
-together, and what a factor that changes nothing but the random draws seems to do."""
+together, what a factor that changes nothing but the random draws seems to do, an effect that is
+another where each setting has its own best learning rate, and how a run's training went."""
 
 
 @dataclass(frozen=True, kw_only=True)

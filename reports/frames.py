@@ -71,7 +71,13 @@ _COLUMNS: Mapping[str, Mapping[str, str]] = {
 }
 
 _OPTIONAL: Mapping[str, Mapping[str, str]] = {
-    "metric_info": {"exact": "flag", "scales_with": "text"},
+    "metric_info": {
+        "exact": "flag",
+        "scales_with": "text",
+        "defined_when_diverged": "flag",
+        "compared": "flag",
+        "may_be_infinite": "flag",
+    },
     "components": {"conformance": "text"},
 }
 """Columns that a frame may have."""
@@ -103,8 +109,8 @@ class Frames:
             are here too.
         trials: ``cell``, ``seed``, ``measure``, ``state`` (one of `STATES`), ``message``,
             ``marks`` (joined by commas, such as ``cancelled_probe``), ``seconds``.
-        metrics: ``cell``, ``seed``, ``metric``, ``value``. NaN and infinity are values of a
-            diverged trial. A metric that was not measured has no row.
+        metrics: ``cell``, ``seed``, ``metric``, ``value``. NaN and infinity are values: of a
+            diverged trial, or of what was never reached. A metric that was not measured has no row.
         profiles: ``cell``, ``seed``, ``profile``, ``axis`` (``depth``, ``step`` or ``context``),
             ``position``, ``step`` (0 if unused), ``value``.
         metric_info: A row for each metric and each profile (one of either may share a name):
@@ -115,6 +121,12 @@ class Frames:
             of a parameter count; it matters where a run has a single seed, which cannot show it.
             An optional text ``scales_with`` names the metric in whose units this one changes
             (``""``: none): where levels differ in that size, they may differ here by it alone.
+            Optional flags, as if false, true and false where they are not given:
+            ``defined_when_diverged`` says that the metric means the same in a diverged trial, as
+            whether it learnt does, so that a finite value of one is compared too; ``compared`` that
+            it is compared at all, which what depends on the machine's load is not;
+            ``may_be_infinite`` that infinity is its value in a trial that is done, as of steps to a
+            loss that was not reached, which leaves nothing to compare but a last rank.
         factors: ``factor``, ``level``, ``position`` (order in the grid), ``baseline`` (true for one
             level of each factor).
         settings: ``key``, ``value`` as text, ``origin`` (``given``, ``default`` or ``factor``).

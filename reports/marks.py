@@ -28,6 +28,10 @@ EXPLAINED = {
         "The sensitivity of some block is above 1e2 times the last block's: the gradient grows on "
         "its way back."
     ),
+    "stalled": (
+        "Training ran to its end and learnt no more than letter frequencies (of a task: than "
+        "chance)."
+    ),
     LEAKS: (
         "A component reads the future: what the model predicts it has seen, so its figures are no "
         "evidence."

@@ -8,20 +8,15 @@ from importlib.resources import files
 from pathlib import Path
 
 import jinja2
-import pandas as pd
 from markupsafe import Markup
 
 from reports.cautions import cautions, joint_cautions
-from reports.effects import comparisons
 from reports.effects_section import effects_section
 from reports.figures import attention_figures, budget_figure, effect_figures
 from reports.files import write_text
-from reports.findings import state_findings
 from reports.frames import Frames
 from reports.interaction_section import interactions_section
-from reports.interactions import interaction_comparisons
 from reports.marks import drawn_warning, mark_alerts, marks_section
-from reports.panel import Panel, panel
 from reports.profile_figures import profile_figures
 from reports.run_sections import (
     components_section,
@@ -34,6 +29,9 @@ from reports.run_sections import (
 from reports.sections import cells_section, levels_section
 from reports.shares import shares_section
 from reports.tables import write_tables
+from reports.training.compared import Compared, compare
+from reports.training.section import training_section
+from reports.training.told import all_findings
 from reports.wording import counted, short
 
 MAX_FINDINGS = 15
@@ -56,39 +54,28 @@ def write(frames: Frames, out: Path | str, date: datetime | None = None) -> Path
         OSError: The folder cannot be written.
     """
     directory = Path(out)
-    data = panel(frames)
-    effects, interactions = comparisons(frames, data), interaction_comparisons(frames, data)
-    write_tables(frames, directory / "tables", effects, interactions=interactions, data=data)
+    compared = compare(frames)
+    write_tables(frames, directory / "tables", compared)
     path = directory / "report.html"
-    page = render(frames, date=date, effects=effects, interactions=interactions, data=data)
-    write_text(path, page)
+    write_text(path, render(frames, date=date, compared=compared))
     return path
 
 
 def render(
-    frames: Frames,
-    *,
-    date: datetime | None = None,
-    effects: pd.DataFrame | None = None,
-    interactions: pd.DataFrame | None = None,
-    data: Panel | None = None,
+    frames: Frames, *, date: datetime | None = None, compared: Compared | None = None
 ) -> str:
     """The page of a run as text.
 
     Args:
         frames: The run.
         date: What the page says about when it was written; now if None.
-        effects: `reports.effects.comparisons` of it, if already computed.
-        interactions: `reports.interactions.interaction_comparisons` of it, if already computed.
-        data: `reports.panel.panel` of it, if already computed.
+        compared: `reports.training.compared.compare` of it, if already computed.
     """
-    data = panel(frames) if data is None else data
-    table = comparisons(frames, data) if effects is None else effects
-    together = interaction_comparisons(frames, data) if interactions is None else interactions
+    found = compare(frames) if compared is None else compared
+    table, together, data = found.effects, found.interactions, found.data
     beside, joint = cautions(frames, table), joint_cautions(frames, together)
-    findings = state_findings(
-        frames, table, interactions=together, data=data, beside=beside, joint=joint
-    )
+    findings = all_findings(frames, found, beside, joint)
+    made = [frames] if found.at_best is None else [frames, found.at_best.frames]
     style = _style()
     written = (date or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M %Z").strip()
     return (
@@ -111,6 +98,7 @@ def render(
             exploratory=effects_section(table, primary=False, beside=beside),
             interactions=interactions_section(together, joint),
             shares=shares_section(frames, data),
+            training=training_section(frames, found, beside),
             profiles=profile_figures(frames, table),
             attention_figures=attention_figures(frames, table),
             budget_figure=budget_figure(frames, table),
@@ -118,7 +106,7 @@ def render(
             cells=cells_section(frames, data),
             losses=losses_section(frames),
             marks=marks_section(frames),
-            conventions=conventions_section(frames),
+            conventions=conventions_section(*made),
             settings=settings_section(frames),
             components=components_section(frames),
             environment=environment_section(frames),

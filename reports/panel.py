@@ -5,7 +5,6 @@ Shapes: M metrics, C cells, S seeds.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,6 +26,7 @@ _STATE_REASON: Mapping[str, str] = {
     "timeout": "failed",
     "diverged": "diverged",
 }
+_DIVERGED = REASONS.index("diverged")
 _CANCELLED = "cancelled_probe"
 _AGREEMENTS = 4  # of a seed with another of its cell
 _SQUARABLE = 1e150
@@ -38,13 +38,17 @@ class Panel:
     """All metrics of a run. Rows of ``values`` follow ``frames.cells``.
 
     Attributes:
-        info: The rows of ``metric_info`` whose form is ``metric``, in order.
+        info: The rows of ``metric_info`` of metrics that are compared, in order.
         seeds: (S,) every seed that any trial has.
         values: (M, C, S) the value, or its natural logarithm for a metric on log scale; NaN where
             it is not usable.
         reason: (M, C, S) an index into `REASONS`; 0 where the value may be compared.
         exact: (M,) whether no seed can change the metric.
-        diverged: (M, C, S) where the measure diverged, or gave a value that is not finite.
+        diverged: (M, C, S) where the measure diverged, or gave a value that is not finite; not
+            where the metric is defined in a diverged trial and its value may be compared.
+        spread: (M, C) how many times as far as they seem to the values of a cell scatter over
+            seeds, which are not independent where something was chosen by the others of them; None
+            if that is nowhere.
     """
 
     info: pd.DataFrame
@@ -53,6 +57,7 @@ class Panel:
     reason: NDArray[np.int8]
     exact: NDArray[np.bool_]
     diverged: NDArray[np.bool_]
+    spread: NDArray[np.float64] | None = None
 
     @property
     def usable(self) -> NDArray[np.bool_]:
@@ -70,6 +75,7 @@ class Panel:
             reason=self.reason[one],
             exact=self.exact[one],
             diverged=self.diverged[one],
+            spread=None if self.spread is None else self.spread[one],
         )
 
 
@@ -82,16 +88,23 @@ def panel(frames: Frames) -> Panel:
     that left no row a metric is "not applicable", if no done trial of its cell left one: a measure
     leaves out what has no meaning for the cell, as NaN and infinity are values. Where another seed
     of the cell has the metric what is missing is lost, and has "no value". To a trial that was
-    skipped since its measure does not apply to it no metric of that measure is applicable.
+    skipped since its measure does not apply to it no metric of that measure is applicable. A metric
+    of which no trial of a cell left a row though some are done is not applicable to those of the
+    cell that failed or diverged either: nothing of it was lost.
+
+    A metric that ``metric_info`` declares defined when diverged enters from a diverged trial as
+    from one that is done. Left out are metrics that it declares never compared, and those of which
+    no trial of the run left a row, though some of their measure are done.
     """
-    info = frames.metric_info[frames.metric_info["form"] == "metric"].reset_index(drop=True)
+    info = _compared(frames)
     seeds = np.unique(frames.trials["seed"].to_numpy(dtype=np.int64))
     cells = pd.Index(frames.cells["cell"])
     shape = (len(info), len(cells), len(seeds))
 
     values = np.full(shape, np.nan)
     present = np.zeros(shape, dtype=bool)
-    measured = frames.metrics[frames.metrics["seed"].isin(seeds)]
+    measured = frames.metrics
+    measured = measured[measured["seed"].isin(seeds) & measured["metric"].isin(info["metric"])]
     places = (
         pd.Index(info["metric"]).get_indexer(pd.Index(measured["metric"])),
         cells.get_indexer(pd.Index(measured["cell"])),
@@ -104,13 +117,19 @@ def panel(frames: Frames) -> Panel:
     with np.errstate(invalid="ignore"):
         valid = np.where(log[:, None, None], values > 1 / _SQUARABLE, True)
         valid &= np.abs(values) < _SQUARABLE
-    reason = _trial_reasons(frames, info, cells, seeds)
+    given, cancelled = _reasons(frames.trials)
+    reason = _of_trials(frames, info, seeds, given, absent="not run")
+    marked = _of_trials(frames, info, seeds, cancelled, absent="used") > 0
+    defined = _flag(info, "defined_when_diverged", False)[:, None, None] & present & valid
+    reason[defined & ~marked & (reason == _DIVERGED)] = 0
     done = reason == 0
     in_cell = (done & present).any(axis=2, keepdims=True)
-    reason[done & ~present & ~in_cell] = REASONS.index("not applicable")
     reason[done & ~present & in_cell] = REASONS.index("no value")
+    ended = done | (reason >= REASONS.index("failed"))
+    meaningless = ~present.any(axis=2, keepdims=True) & done.any(axis=2, keepdims=True)
+    reason[ended & meaningless] = REASONS.index("not applicable")
     unusable = (reason == 0) & ~valid
-    diverged = (reason == REASONS.index("diverged")) | (unusable & ~np.isfinite(values))
+    diverged = (reason == _DIVERGED) | (unusable & ~np.isfinite(values))
     reason[unusable] = REASONS.index("no value")
     usable = reason == 0
     values[~usable] = np.nan
@@ -125,28 +144,53 @@ def panel(frames: Frames) -> Panel:
     )
 
 
-def _trial_reasons(
-    frames: Frames, info: pd.DataFrame, cells: "pd.Index[Any]", seeds: NDArray[np.int64]
-) -> NDArray[np.int8]:
-    """(M, C, S) the reason that the trial of each metric's measure gives."""
-    trials = frames.trials
-    measures = pd.Index(info["measure"].unique())
+def _compared(frames: Frames) -> pd.DataFrame:
+    """The metrics that are compared."""
+    info = frames.metric_info[frames.metric_info["form"] == "metric"]
+    done = frames.trials.loc[frames.trials["state"] == "done", "measure"].unique()
+    left = frames.metrics["metric"].unique()
+    meaningless = info["measure"].isin(done) & ~info["metric"].isin(left)
+    return info[_flag(info, "compared", True) & ~meaningless].reset_index(drop=True)
+
+
+def _flag(info: pd.DataFrame, column: str, default: bool) -> NDArray[np.bool_]:
+    """An optional flag of each row."""
+    if column not in info:
+        return np.full(len(info), default)
+    return np.asarray(info[column], dtype=bool)
+
+
+def _reasons(trials: pd.DataFrame) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    """The reason that each trial gives, and the one that it has for a mark alone."""
     codes = trials["state"].map({s: REASONS.index(r) for s, r in _STATE_REASON.items()})
     grave = np.array(codes, dtype=np.int8)
     grave[not_applicable(trials).to_numpy(dtype=bool)] = REASONS.index("not applicable")
-    cancelled = [_CANCELLED in marks.split(",") for marks in trials["marks"]]
-    grave = np.maximum(grave, np.where(cancelled, np.int8(REASONS.index("marked")), np.int8(0)))
+    is_marked = [_CANCELLED in marks.split(",") for marks in trials["marks"]]
+    cancelled = np.where(is_marked, np.int8(REASONS.index("marked")), np.int8(0))
+    return np.maximum(grave, cancelled), cancelled
 
-    by_measure = np.full(
-        (len(measures), len(cells), len(seeds)), REASONS.index("not run"), dtype=np.int8
-    )
+
+def _of_trials(
+    frames: Frames,
+    info: pd.DataFrame,
+    seeds: NDArray[np.int64],
+    reasons: NDArray[np.int8],
+    *,
+    absent: str,
+) -> NDArray[np.int8]:
+    """(M, C, S) the reason that the trial of each metric's measure has."""
+    trials = frames.trials
+    cells = pd.Index(frames.cells["cell"])
+    measures = pd.Index(info["measure"].unique())
+    shape = (len(measures), len(cells), len(seeds))
+    by_measure = np.full(shape, REASONS.index(absent), dtype=np.int8)
     measure = measures.get_indexer(pd.Index(trials["measure"]))
     known = measure >= 0
     by_measure[
         measure[known],
         cells.get_indexer(pd.Index(trials["cell"]))[known],
         np.searchsorted(seeds, trials["seed"].to_numpy(dtype=np.int64))[known],
-    ] = grave[known]
+    ] = reasons[known]
     of_metric = measures.get_indexer(pd.Index(info["measure"]))
     return np.asarray(by_measure[of_metric], dtype=np.int8)
 

@@ -57,8 +57,9 @@ class _Drawer:
         return profile_table(self.frames, name, ranking, curve)
 
     def _draw(self, plot: Plot, names: tuple[str, ...], alt: str, caption: str) -> Drawing:
-        warnings = [raw_warning(name, self._flags) for name in names]
-        caption += "".join(raw_note(name, self._raw) for name in names)
+        metrics = dict.fromkeys(self.data[name].about.metric for name in names)
+        warnings = [raw_warning(metric, self._flags) for metric in metrics]
+        caption += "".join(raw_note(metric, self._raw) for metric in metrics)
         return draw(plot, alt=alt, caption=caption, warning=" ".join(filter(None, warnings)))
 
     def alone(self, name: str) -> Drawing | None:
@@ -69,7 +70,9 @@ class _Drawer:
         alt, caption = describe_profile(table)
         return self._draw(partial(plot_profile, table, self.frames), (name,), alt, caption)
 
-    def together(self, group: Group, what: str, *, same_ratio: bool = False) -> Drawing | None:
+    def together(
+        self, group: Group, what: str, *, same_ratio: bool = False, same_limits: bool = False
+    ) -> Drawing | None:
         """The profiles of a group by one factor."""
         found = [(self._table(p, 1), n) for p, n in zip(group.profiles, group.names, strict=True)]
         drawn = [(table, name) for table, name in found if table is not None]
@@ -80,6 +83,7 @@ class _Drawer:
             tables,
             [name for _, name in drawn],
             same_ratio=same_ratio and all(table.scale == "log" for table in tables),
+            same_limits=same_limits,
         )
         alt, caption = describe_grid(grid, what)
         plot = partial(plot_grid, grid, self.frames)
@@ -92,6 +96,9 @@ def profile_figures(frames: Frames, effects: pd.DataFrame) -> ProfileFigures:
     groups = profile_groups(frames, drawer.data)
     shown = [drawer.alone(name) for name in groups.alone]
     shown += [drawer.together(group, f"profiles of {group.measure}") for group in groups.together]
+    for group in groups.at_steps:
+        what = f"profiles of {drawer.data[group.profiles[0]].about.metric} at training steps"
+        shown.append(drawer.together(group, what, same_limits=True))
     by_role = [
         drawer.together(
             group,

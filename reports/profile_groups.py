@@ -4,8 +4,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from reports.curves import Curve
 from reports.frames import Frames
+from reports.training.names import LOSS_CURVE
 
 MAX_ALONE = 6
 MAX_TOGETHER = 8
@@ -31,6 +34,7 @@ class Groups:
     Attributes:
         alone: Drawn by two factors each.
         together: Those of one measure.
+        at_steps: One profile at several training steps.
         by_role: Parameter gradients by what the parameters are, one group for each size.
         constant: Not drawn, as no trial changes along the axis.
         left_out: Not drawn, as there would be too many figures.
@@ -38,13 +42,17 @@ class Groups:
 
     alone: tuple[str, ...]
     together: tuple[Group, ...]
+    at_steps: tuple[Group, ...]
     by_role: tuple[Group, ...]
     constant: tuple[str, ...]
     left_out: tuple[str, ...]
 
 
 def profile_groups(frames: Frames, data: Mapping[str, Curve]) -> Groups:
-    """Arrange the profiles that have values.
+    """Arrange the profiles that have values, but for the loss of a training.
+
+    That is drawn with what became of each trial (`reports.plots.loss_curves`). Of a profile taken
+    at more than `MAX_TOGETHER` training steps some between the first and the last are left out.
 
     Alone are those that tell a primary metric along their axis, that is share its name or begin
     it, as ``sensitivity`` begins ``sensitivity_ratio``; of a measure without any its first profile.
@@ -54,9 +62,14 @@ def profile_groups(frames: Frames, data: Mapping[str, Curve]) -> Groups:
         frames: The run.
         data: `reports.curves.curves` of it.
     """
-    names = [name for name, curve in data.items() if curve.n_trials]
-    constant = [name for name in names if data[name].same_everywhere]
+    names = [name for name, curve in data.items() if curve.n_trials and name != LOSS_CURVE]
+    moving = {data[name].about.metric for name in names if not data[name].same_everywhere}
+    constant = [name for name in names if data[name].about.metric not in moving]
     names = [name for name in names if name not in constant]
+    stepped = [name for name in names if data[name].at_step is not None]
+    at_steps = _steps(stepped, data)[:MAX_GROUPS]
+    drawn = {name for group in at_steps for name in group.profiles}
+    names = [name for name in names if name not in stepped]
     by_role = _roles(names, data)
     in_role = {name for group in by_role for name in group.profiles}
     rest = [name for name in names if name not in in_role]
@@ -76,12 +89,16 @@ def profile_groups(frames: Frames, data: Mapping[str, Curve]) -> Groups:
     return Groups(
         alone=tuple(alone),
         together=tuple(together[:MAX_GROUPS]),
+        at_steps=tuple(at_steps),
         by_role=tuple(by_role[:MAX_GROUPS]),
         constant=tuple(constant),
-        left_out=tuple(
-            name
-            for group in (*together[MAX_GROUPS:], *by_role[MAX_GROUPS:])
-            for name in group.profiles
+        left_out=(
+            *(
+                name
+                for group in (*together[MAX_GROUPS:], *by_role[MAX_GROUPS:])
+                for name in group.profiles
+            ),
+            *(name for name in stepped if name not in drawn),
         ),
     )
 
@@ -102,6 +119,25 @@ def _alone(frames: Frames, names: list[str], data: Mapping[str, Curve]) -> list[
     place = {name: number for number, name in enumerate(data)}
     telling.sort(key=lambda name: ("sensitivity" not in name, place[name]))
     return telling[:MAX_ALONE]
+
+
+def _steps(names: list[str], data: Mapping[str, Curve]) -> list[Group]:
+    """A group for each profile, sensitivity first."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(data[name].about.metric, []).append(name)
+    groups: list[Group] = []
+    for members in found.values():
+        n_kept = min(len(members), MAX_TOGETHER)
+        kept = [members[round(i)] for i in np.linspace(0, len(members) - 1, n_kept)]
+        groups.append(
+            Group(
+                measure=data[kept[0]].about.measure,
+                profiles=tuple(kept),
+                names=tuple(f"step {data[name].at_step:,}" for name in kept),
+            )
+        )
+    return sorted(groups, key=lambda group: "sensitivity" not in group.profiles[0])
 
 
 def _roles(names: list[str], data: Mapping[str, Curve]) -> list[Group]:

@@ -113,15 +113,22 @@ def has_survivors_only(effects: pd.DataFrame) -> pd.Series:
 def rank_factors(frames: Frames, effects: pd.DataFrame, measure: str) -> list[str]:
     """All factors, by what is shown of them on a measure's primary metrics.
 
-    The most influential is first; factors of which nothing is shown keep the grid's order, and the
-    placebo is last whatever is shown of it.
+    The most influential is first; factors of which nothing is shown keep the grid's order. Last,
+    whatever is shown of them, are the placebo and the options of other measures, which change
+    nothing here.
     """
     info = frames.metric_info
     metrics = info.loc[(info["measure"] == measure) & info["primary"], "metric"]
     rows = effects[effects["metric"].isin(metrics)]
     largest = pd.Series(importance(rows), index=rows["factor"].to_numpy()).groupby(level=0).max()
     factors = [str(factor) for factor in frames.factors["factor"].unique()]
-    return sorted(factors, key=lambda name: (name == PLACEBO, -float(largest.get(name, 0.0))))
+    others = set(info["measure"]) - {measure}
+
+    def place(factor: str) -> tuple[bool, bool, float]:
+        of_another = factor.partition(".")[0] in others
+        return factor == PLACEBO, of_another, -float(largest.get(factor, 0.0))
+
+    return sorted(factors, key=place)
 
 
 def budget_change(effects: pd.DataFrame) -> dict[tuple[str, str], float]:

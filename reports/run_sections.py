@@ -1,6 +1,7 @@
 """How the run went and what it was, as tables of the page."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -56,23 +57,34 @@ def losses_section(frames: Frames) -> Table | None:
     return make_table("Trials that gave no value to compare, by message.", columns, rows, note=note)
 
 
-def conventions_section(frames: Frames) -> Table | None:
-    """What each metric and profile means."""
-    raw = scaling(frames)
-    rows = [
-        [
-            row.metric,
-            f"{row.form}, primary" if row.primary else row.form,
-            row.unit,
-            "—" if row.better == "neither" else row.better,
-            row.summary,
-            "; ".join(filter(None, [row.convention.rstrip("."), convention_of(row.metric, raw)])),
-        ]
-        for row in records(frames.metric_info)
-    ]
+def conventions_section(*runs: Frames) -> Table | None:
+    """What each metric and profile means, of a run and of what was made of it."""
+    rows = [row for frames in runs for row in _conventions(frames)]
     headings = ("Name", "Form", "Unit", "Better", "What it is", "Convention")
     caption = "Units and conventions of all metrics and profiles."
     return make_table(caption, dict.fromkeys(headings, False), rows) if rows else None
+
+
+def _conventions(frames: Frames) -> Iterator[list[str]]:
+    raw = scaling(frames)
+    measured = set(frames.metrics["metric"])
+    for row in records(frames.metric_info):
+        told = [row.convention.rstrip("."), convention_of(row.metric, raw)]
+        yield [
+            row.metric,
+            f"{row.form}{_use(row, row.form == 'profile' or row.metric in measured)}",
+            row.unit,
+            "—" if row.better == "neither" else row.better,
+            row.summary,
+            "; ".join(filter(None, told)),
+        ]
+
+
+def _use(row: Any, measured: bool) -> str:
+    """What a metric is for, if that is no comparison like any other."""
+    if not getattr(row, "compared", True):
+        return ", never compared"
+    return (", primary" if row.primary else "") + ("" if measured else ", in no trial")
 
 
 def settings_section(frames: Frames) -> Table | None:

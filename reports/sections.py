@@ -6,7 +6,7 @@ import pandas as pd
 
 from reports.frames import Frames
 from reports.listing import Table, make_table
-from reports.panel import Panel
+from reports.panel import Panel, panel
 from reports.ranking import BUDGET
 from reports.records import records
 from reports.tables import cell_table, level_table
@@ -21,7 +21,8 @@ def levels_section(frames: Frames, data: Panel | None = None) -> Table | None:
 
     ``data`` is `reports.panel.panel` of the run, if already computed.
     """
-    info = frames.metric_info[frames.metric_info["form"] == "metric"]
+    data = panel(frames) if data is None else data
+    info = data.info
     measures = info.loc[info["metric"] == BUDGET, "measure"]
     metrics = info.loc[info["measure"].isin(measures), "metric"].to_list()
     if not metrics:

@@ -201,4 +201,5 @@ def ranked_last(row: Any) -> str:
     if not row.n_ranked:
         return ""
     of = counted(row.n_ranked, "paired observation")
-    return f"ranked with diverged trials last, it wins {percent(row.win_rate)} of {of}"
+    last = "diverged trials" if row.n_diverged or not row.n_no_value else "what is not finite"
+    return f"ranked with {last} last, it wins {percent(row.win_rate)} of {of}"

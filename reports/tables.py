@@ -9,12 +9,14 @@ import pandas as pd
 from pandas.api import types
 
 from reports.cautions import caution_table, cautions, joint_cautions
-from reports.effects import EFFECT_COLUMNS, comparisons
+from reports.effects import EFFECT_COLUMNS
 from reports.files import write_text
 from reports.frames import Frames
-from reports.interactions import INTERACTION_COLUMNS, interaction_comparisons
+from reports.interactions import INTERACTION_COLUMNS
 from reports.pairs import baseline_level, ordered_levels
 from reports.panel import REASONS, Panel, panel
+from reports.training.compared import Compared, compare
+from reports.training.tables import training_tables
 from reports.variance import share_of_variance
 
 FRAMES = (
@@ -38,41 +40,33 @@ WIN_COLUMNS = ("factor", "level", "reference", "metric", "better", "win_rate", "
 """How often each level beats its reference, on metrics of which a direction is better."""
 
 
-def write_tables(
-    frames: Frames,
-    directory: Path,
-    effects: pd.DataFrame | None = None,
-    *,
-    interactions: pd.DataFrame | None = None,
-    data: Panel | None = None,
-) -> list[Path]:
+def write_tables(frames: Frames, directory: Path, compared: Compared | None = None) -> list[Path]:
     """Write every frame and what was made of them as CSV, each file at once.
 
     Beside the frames: ``effects``, ``interactions``, ``cautions`` (what stands beside them,
-    `reports.cautions`), ``variance`` (`share_of_variance`) and ``win_rates`` (`WIN_COLUMNS`).
+    `reports.cautions`), ``variance`` (`share_of_variance`), ``win_rates`` (`WIN_COLUMNS`), and of
+    a run that trained something those of `reports.training.tables`.
     NaN is written as ``NaN`` and infinities as ``inf`` and ``-inf``, unknown flags as nothing.
     Text that a spreadsheet would run gets a leading apostrophe.
 
     Args:
         frames: The run.
         directory: The folder ``tables/``; made if it is not there.
-        effects: `reports.effects.comparisons` of the run, if already computed.
-        interactions: `reports.interactions.interaction_comparisons` of it, if already computed.
-        data: `reports.panel.panel` of it, if already computed.
+        compared: `reports.training.compared.compare` of the run, if already computed.
 
     Raises:
         OSError: The folder cannot be written.
     """
-    data = panel(frames) if data is None else data
-    table = comparisons(frames, data) if effects is None else effects
-    both = interaction_comparisons(frames, data) if interactions is None else interactions
+    found = compare(frames) if compared is None else compared
+    table, both = found.effects, found.interactions
     tables = {name: getattr(frames, name) for name in FRAMES}
     tables["effects"] = table[list(EFFECT_COLUMNS)]
     tables["interactions"] = both[list(INTERACTION_COLUMNS)]
     beside, joint = cautions(frames, table), joint_cautions(frames, both)
     tables["cautions"] = caution_table(beside, joint)
-    tables["variance"] = share_of_variance(frames, data)
+    tables["variance"] = share_of_variance(frames, found.data)
     tables["win_rates"] = table.loc[table["better"] != "neither", list(WIN_COLUMNS)]
+    tables |= training_tables(frames, found)
     paths: list[Path] = []
     for name, content in sorted(tables.items()):
         path = directory / f"{name}.csv"

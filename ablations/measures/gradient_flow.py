@@ -88,7 +88,7 @@ class GradientFlow(OfAPass):
         seen = context.observe(self.options)
         sizes = [rms(stream) for stream in seen.streams]
         raw = [norm(gradient) for gradient in seen.stream_gradients]
-        sensitivity = [size * gradient for size, gradient in zip(sizes, raw, strict=True)]
+        sensitivity = sensitivities(seen)
         metrics = {
             "loss": float(seen.loss),
             "embedding": _embedding_norm(context, seen),
@@ -116,6 +116,14 @@ class GradientFlow(OfAPass):
             profiles={name: ProfileValues.at("depth", values) for name, values in profiles.items()},
             marks=tuple(marks),
         )
+
+
+def sensitivities(seen: Observation) -> list[float]:
+    """s_l = rms(x_l) · ‖∂L/∂x_l‖ of the stream entering each block, (L,)."""
+    return [
+        rms(stream) * norm(gradient)
+        for stream, gradient in zip(seen.streams, seen.stream_gradients, strict=True)
+    ]
 
 
 def _trends(sensitivity: list[float]) -> dict[str, float]:

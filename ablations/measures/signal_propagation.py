@@ -57,11 +57,11 @@ class SignalPropagation(OfAPass):
             metrics["token_similarity"] = similarity[-1]
             profiles["token_similarity"] = ProfileValues.along("depth", similarity)
         for sublayer in ("attention", "feed_forward"):
-            updates = _updates([b for b in seen.branches if b.sublayer == sublayer])
-            if updates:
+            found = updates([b for b in seen.branches if b.sublayer == sublayer])
+            if found:
                 name = f"{sublayer}_update"
-                metrics[name] = sum(updates.values()) / len(updates)
-                profiles[name] = ProfileValues.at("depth", updates)
+                metrics[name] = sum(found.values()) / len(found)
+                profiles[name] = ProfileValues.at("depth", found)
         return Measurement(metrics=metrics, profiles=profiles)
 
 
@@ -79,7 +79,7 @@ def token_similarity(x: Tensor) -> float:
     return float(((together - own) / (length * (length - 1))).mean())
 
 
-def _updates(branches: list[Branch]) -> dict[int, float]:
+def updates(branches: list[Branch]) -> dict[int, float]:
     """rms(after − before) / rms(before) by layer; the root mean square where a block has several.
 
     NaN where the stream was zero.

@@ -103,7 +103,13 @@ COLUMNS = {
     "environment": {"key": TEXT, "value": TEXT},
 }
 OPTIONAL = {
-    "metric_info": {"exact": FLAG, "scales_with": TEXT},
+    "metric_info": {
+        "exact": FLAG,
+        "scales_with": TEXT,
+        "defined_when_diverged": FLAG,
+        "may_be_infinite": FLAG,
+        "compared": FLAG,
+    },
     "components": {"conformance": TEXT},
 }
 

@@ -21,6 +21,7 @@ _RATIOS = (  # from fine to coarse; the finest whose labels have room is used
     *(tuple(10.0 ** (step * k) for k in range(-300 // step, 300 // step + 1)) for step in _STEPS),
 )
 _LEAST_GAP = 0.11  # of the axis, so that labels do not touch
+_DECADES = 100
 
 
 def ratio_axis(axes: Axes) -> None:
@@ -104,13 +105,15 @@ class _FixedLog(MaxNLocator):
             ((1,), 1),
             ((1,), 2),
             ((1,), 5),
+            ((1,), 10),
             ((1,), 20),
         ):
             places = [d * 10.0**k for k in range(first, last + 1, step) for d in digits]
             ticks = [place for place in places if low <= place <= high]
             if len(ticks) <= self._most:
                 break
-        if len(ticks) < 3:  # less than a decade: evenly spaced values are round enough
+        # Less than a decade: evenly spaced values are round enough, but not over several.
+        if len(ticks) < 3 and high < _DECADES * low:
             even = MaxNLocator(self._most - 1).tick_values(low, high)
             return [float(tick) for tick in even if low <= tick <= high]
         return ticks

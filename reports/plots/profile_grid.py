@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -29,6 +30,7 @@ _NARROW = Panels(
 _WIDE = replace(_NARROW, width=1.98, height=1.3, left=0.7)
 _LEGEND_ROW, _LEGEND_COLUMNS = 0.2, 4
 _LEAST_RATIO = 1.5  # that a panel spans, so that a flat line looks flat
+_MARGIN = 0.05  # of an axis that several panels share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +43,30 @@ class ProfileGrid:
         same_ratio: Whether all panels span the same ratio, so that slopes compare: profiles of one
             unit on a log scale. Lines that stay below `NEGLIGIBLE` are then left out.
         zeros: For each panel the levels whose lines are left out so.
+        same_limits: Whether all panels have one axis: one profile at several steps.
     """
 
     tables: Sequence[ProfileTable]
     names: Sequence[str]
     same_ratio: bool
     zeros: Sequence[Sequence[str]]
+    same_limits: bool = False
+
+    @property
+    def one_unit(self) -> bool:
+        """Whether all panels are of one unit, which is then told once."""
+        return self.same_ratio or self.same_limits
+
+    @cached_property
+    def limits(self) -> tuple[float, float]:
+        """The ends of an axis that holds the values of all panels."""
+        rows = pd.concat([table.rows for table in self.tables])
+        low, high = float(rows["low"].min()), float(rows["high"].max())
+        if self.tables[0].scale == "log":
+            margin = max(high / low, _LEAST_RATIO) ** _MARGIN
+            return low / margin, high * margin
+        margin = _MARGIN * ((high - low) or abs(high) or 1.0)
+        return low - margin, high + margin
 
     @cached_property
     def span(self) -> float:
@@ -60,7 +80,11 @@ class ProfileGrid:
 
 
 def profile_grid(
-    tables: Sequence[ProfileTable], names: Sequence[str], *, same_ratio: bool = False
+    tables: Sequence[ProfileTable],
+    names: Sequence[str],
+    *,
+    same_ratio: bool = False,
+    same_limits: bool = False,
 ) -> ProfileGrid:
     """Put profiles side by side.
 
@@ -68,6 +92,7 @@ def profile_grid(
         tables: `reports.plots.summary.profile_table` of each, all by the same one factor.
         names: Their titles.
         same_ratio: Whether to set all panels on log scales that span the same ratio.
+        same_limits: Whether to give all panels one axis.
     """
     zeros: list[list[str]] = [[] for _ in tables]
     kept = list(tables)
@@ -80,15 +105,19 @@ def profile_grid(
             tops = table.rows.groupby("hue", sort=False)["mean"].max()
             zeros[i] = [str(h) for h, top in tops.items() if top < NEGLIGIBLE * largest[str(h)]]
             kept[i] = replace(table, rows=table.rows[~table.rows["hue"].isin(zeros[i])])
-    return ProfileGrid(tables=kept, names=names, same_ratio=same_ratio, zeros=zeros)
+    return ProfileGrid(
+        tables=kept, names=names, same_ratio=same_ratio, zeros=zeros, same_limits=same_limits
+    )
 
 
 def plot_grid(grid: ProfileGrid, frames: Frames, *, theme: Theme = LIGHT) -> Figure:
     """A panel a profile, a line a level."""
     n = len(grid.tables)
-    n_columns = MAX_COLUMNS if grid.same_ratio else 2 if n == 4 else 3
+    n_columns = MAX_COLUMNS if grid.one_unit else 2 if n == 4 else 3
     n_columns = min(n, n_columns)
     measures = _NARROW if n_columns > 3 else _WIDE
+    if grid.same_limits:
+        measures = replace(measures, left=_NARROW.left)  # as their unit stands there
     legend_rows = -(-max(table.rows["hue"].nunique() for table in grid.tables) // _LEGEND_COLUMNS)
     measures = replace(measures, top=measures.top + _LEGEND_ROW * legend_rows)
     figure, panels = measures.make(n, n_columns)
@@ -97,12 +126,13 @@ def plot_grid(grid: ProfileGrid, frames: Frames, *, theme: Theme = LIGHT) -> Fig
     for i, (axes, table) in enumerate(zip(panels, grid.tables, strict=True)):
         for hue in table.rows["hue"].unique():
             rows = table.rows[table.rows["hue"] == hue]
-            handle = draw_line(axes, rows, styles.get((table.hue, hue)), hue, theme)
+            look = styles.get((table.hue, hue))
+            handle = draw_line(axes, rows, look, hue, theme, table.axis)
             handles.setdefault(hue, handle)
         _finish(axes, grid, i)
         if i + n_columns >= n:
             axes.set_xlabel(AXIS_LABEL[table.axis])
-    if grid.same_ratio:
+    if grid.one_unit:
         figure.supylabel(drawable(grid.tables[0].unit, 40), fontsize=9.5, x=0.01)
     if grid.tables[0].hue:
         figure.legend(
@@ -119,7 +149,7 @@ def _finish(axes: Axes, grid: ProfileGrid, i: int) -> None:
     """Scale, ticks and title of one panel."""
     table = grid.tables[i]
     about = f"n = {table.n_trials:,}"
-    if not grid.same_ratio:
+    if not grid.one_unit:
         about = f"{drawable(table.unit, 22)}, {about}"
     # A place that is given is not searched for, which would measure every label around.
     axes.set_title(f"{drawable(grid.names[i], 24)}\n({about})", fontsize=9.5, y=1.0)
@@ -137,6 +167,8 @@ def _finish(axes: Axes, grid: ProfileGrid, i: int) -> None:
         middle = math.sqrt(float(table.rows["high"].max()) * float(table.rows["low"].min()))
         half = math.sqrt(grid.span) * 1.05
         axes.set_ylim(middle / half, middle * half)
+    if grid.same_limits:
+        axes.set_ylim(*grid.limits)
     value_axis(axes, "y", table.scale, 4)
     axes.tick_params(axis="y", labelsize=8.5)
     if table.axis == "depth":
@@ -150,13 +182,16 @@ def describe_grid(grid: ProfileGrid, what: str) -> tuple[str, str]:
     by = f", by {short(first.hue)}" if first.hue else ""
     told = [_told(grid, i) for i in range(len(grid.tables))]
     alt = f"{counted(len(told), 'line chart')} of {what} by {along}{by}. {'; '.join(told)}."
-    means = "geometric means on log scales, else means" if not grid.same_ratio else "geometric mean"
+    mean = "geometric mean" if first.scale == "log" else "mean"
+    means = mean if grid.one_unit else "geometric means on log scales, else means"
     caption = (
         f"{what[:1].upper()}{what[1:]}{by}: {means} over all other factors and seeds; bands: 10th "
         "to 90th percentile of those cells and seeds; n: trials."
     )
     if grid.same_ratio:
         caption += f" All panels span the same ratio, so slopes compare.{_moves(grid)}"
+    if grid.same_limits:
+        caption += " All panels have the same axis, so values compare."
     small = [_small(grid, i) for i, levels in enumerate(grid.zeros) if levels]
     if small:
         caption += (

@@ -15,6 +15,7 @@ from reports.plots.summary import ProfileTable
 from reports.wording import counted, number, short
 
 AXIS_LABEL = {"depth": "block", "step": "step", "context": "position in the context"}
+_MARKERS = 12  # at most about so many on a line along steps
 _TITLE_WIDTH = 56
 """Characters that the titles of all panels may take together."""
 
@@ -33,7 +34,8 @@ def plot_profile(table: ProfileTable, frames: Frames, *, theme: Theme = LIGHT) -
             rows = table.rows[(table.rows["column"] == column) & (table.rows["hue"] == hue)]
             if rows.empty:
                 continue
-            handle = draw_line(axes, rows, styles.get((table.hue, hue)), hue, theme)
+            look = styles.get((table.hue, hue))
+            handle = draw_line(axes, rows, look, hue, theme, table.axis)
             handles.setdefault(hue, handle)
         n = table.rows.loc[table.rows["column"] == column].groupby("hue")["n"].max().sum()
         name = drawable(column, _TITLE_WIDTH // len(columns))
@@ -65,9 +67,17 @@ def block_ticks(last: int, most: int = 6) -> range:
 
 
 def draw_line(
-    axes: Axes, rows: pd.DataFrame, look: LevelStyle | None, name: str, theme: Theme
+    axes: Axes,
+    rows: pd.DataFrame,
+    look: LevelStyle | None,
+    name: str,
+    theme: Theme,
+    axis: str = "depth",
 ) -> Line2D:
-    """A mean with its band; the line that stands for it in the legend."""
+    """A mean with its band; the line that stands for it in the legend.
+
+    Along steps not every point has a marker: they would hide the line.
+    """
     color = theme.colors[look.color if look else 0]
     style: dict[str, Any] = {
         "color": color,
@@ -78,7 +88,8 @@ def draw_line(
         "markeredgewidth": 0,
     }
     axes.fill_between(rows["x"], rows["low"], rows["high"], color=color, alpha=0.16, linewidth=0)
-    axes.plot(rows["x"], rows["mean"], **style)
+    every = max(1, len(rows) // _MARKERS) if axis == "step" else None
+    axes.plot(rows["x"], rows["mean"], markevery=every, **style)
     return Line2D([], [], label=drawable(name, 24), **style)
 
 

@@ -17,7 +17,7 @@ STRANGERS = {
         "fading": strangers.Fading,
         "tanh": strangers.Tanh,
     },
-    "initializer": {"careless": strangers.Careless},
+    "initializer": {"careless": strangers.Careless, "slow_queries": strangers.SlowQueries},
     "placement": {
         "other_names": strangers.OtherNames,
         "hiding": strangers.Hiding,
@@ -30,8 +30,10 @@ STRANGERS = {
         "mean": strangers.Mean,
         "narrow": strangers.Narrow,
         "pair": strangers.Pair,
+        "unmasked": strangers.Unmasked,
     },
     "feed_forward": {
+        "balancing": strangers.Balancing,
         "heads": strangers.Heads,
         "roles": strangers.Roles,
         "wrong_ranges": strangers.WrongRanges,

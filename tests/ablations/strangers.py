@@ -244,6 +244,50 @@ class Careless:
         tensor.normal_(0, 0.02)
 
 
+class SlowQueries:
+    """Trains the queries at a fraction of the rate."""
+
+    def __init__(self, dims: Dims, *, scale: float = 0.25) -> None:
+        self.scale = scale
+
+    def fill(self, tensor, info, generator):
+        tensor.normal_(0, 0.02, generator=generator)
+
+    def learning_rate_scale(self, info):
+        return self.scale if info.role == "q" else 1.0
+
+
+class Balancing(nn.Module):
+    """A feed-forward that asks training to pull its scale towards 3."""
+
+    def __init__(self, dims: Dims) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.zeros(()))
+
+    def forward(self, x):
+        return self.scale * x
+
+    def auxiliary_loss(self):
+        return 1e3 * (self.scale - 3).square()
+
+
+class Unmasked(nn.Module):
+    """An attention without a mask: every token sees all others."""
+
+    def __init__(self, dims: Dims) -> None:
+        super().__init__()
+        self.qkv = nn.Linear(dims.d_model, 3 * dims.d_model)
+        self.heads = dims.n_heads
+
+    def forward(self, x):
+        q, k, v = (
+            part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for part in self.qkv(x).chunk(3, -1)
+        )
+        y = nn.functional.scaled_dot_product_attention(q, k, v)
+        return y.transpose(1, 2).flatten(2)
+
+
 class Exiting(nn.Module):
     def __init__(self, dims: Dims) -> None:
         raise SystemExit(0)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ablations.builtin import register_measures
-from ablations.identity import ENGINE, components_of, identity
+from ablations.identity import BESIDE, ENGINE, TRAINED, components_of, identity
 from ablations.read_files import ReadFiles
 from ablations.sources import Sources
 from registry.spec import Choice
@@ -147,13 +147,23 @@ def imports_of(module):
     return {name for name in found if name and name.startswith("ablations.")}
 
 
-def test_the_engine_is_all_of_ours_that_a_figure_passes_through():
-    own = {str(spec.target).partition(":")[0] for spec in register_measures()}
-    assert "ablations.measures.gradient_flow" in own
-    passed, waiting = set(), {"ablations.trial", *own}
+def passed_through(*modules):
+    """The modules of ours that some import, and those themselves."""
+    passed, waiting = set(), set(modules)
     while waiting:
         module = waiting.pop()
         passed.add(module)
         waiting |= imports_of(module) - passed
-    assert {f"ablations.{module}" for module in ENGINE} == passed - own
-    assert list(ENGINE) == sorted(ENGINE)
+    return passed
+
+
+def test_an_identity_has_all_of_ours_that_a_figure_passes_through():
+    own = {str(spec.target).partition(":")[0] for spec in register_measures()}
+    assert {"ablations.measures.gradient_flow", *BESIDE} < own
+    engine = {f"ablations.{module}" for module in ENGINE}
+    assert engine == passed_through("ablations.trial", *own - BESIDE.keys()) - own
+    for module in own:
+        beside = {f"ablations.{name}" for name in BESIDE.get(module, ())}
+        assert passed_through(module, "ablations.trial") - {module} - engine == beside
+    for modules in (ENGINE, TRAINED):
+        assert list(modules) == sorted(modules)

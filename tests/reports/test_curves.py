@@ -3,12 +3,14 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from reports import Frames
 from reports.curves import Curve, curves
 from tests.reports.simulated import default_run, set_state
 from tests.reports.simulated_measures import measured_run
+from tests.reports.simulated_training import training_run
 
 SENSITIVITY = "gradient_flow.sensitivity"
 
@@ -72,6 +74,53 @@ def test_states_absence_and_cancelled_probes_are_told_apart(frames: Frames) -> N
 def test_a_profile_that_no_trial_changes_along_the_axis(frames: Frames) -> None:
     found = {name for name, curve in curves(frames).items() if curve.same_everywhere}
     assert found == {"parameters.per_block"}  # which differs between cells
+
+
+def at_steps(frames: Frames, steps: list[int]) -> Frames:
+    """The same run with sensitivity taken at training steps, each time ten times as large."""
+    rows = frames.profiles[frames.profiles["profile"] == SENSITIVITY]
+    taken = [
+        rows.assign(step=step, value=rows["value"] * 10**place) for place, step in enumerate(steps)
+    ]
+    return replace(frames, profiles=pd.concat(taken, ignore_index=True))
+
+
+def test_values_of_different_training_steps_are_never_mixed(frames: Frames) -> None:
+    run = at_steps(frames, [0, 50, 1500])
+    shuffled = replace(run, profiles=run.profiles.sample(frac=1, random_state=0))
+    found = {name: curve for name, curve in curves(shuffled).items() if curve.n_trials}
+    assert list(found) == [f"{SENSITIVITY} at step {step}" for step in (0, 50, 1500)]
+    before = curves(frames)[SENSITIVITY]
+    assert before.at_step is None
+    for place, (step, curve) in enumerate(zip((0, 50, 1500), found.values(), strict=True)):
+        assert (curve.at_step, curve.axis, curve.about.metric) == (step, "depth", SENSITIVITY)
+        assert counts(curve) == (144, 0, 0, 0)
+        assert curve.x.tolist() == list(range(12)) * 144
+        assert curve.value == pytest.approx(before.value + place * np.log(10))
+
+
+def test_one_training_step_is_no_part_of_a_name(frames: Frames) -> None:
+    found = curves(at_steps(frames, [50]))
+    assert list(found) == list(curves(frames))
+    assert counts(found[SENSITIVITY]) == (144, 0, 0, 0)
+
+
+def test_a_trial_without_a_step_or_with_a_bad_value_is_missing_there_alone(frames: Frames) -> None:
+    run = at_steps(frames, [0, 50])
+    profiles, cell = run.profiles.copy(), frames.cells["cell"]
+    late = profiles["step"] == 50
+    profiles.loc[late & (profiles["cell"] == cell.iloc[0]), "value"] = np.nan
+    profiles = profiles[~(late & (profiles["cell"] == cell.iloc[1]))]
+    found = curves(replace(run, profiles=profiles))
+    assert counts(found[f"{SENSITIVITY} at step 0"]) == (144, 0, 0, 0)
+    assert counts(found[f"{SENSITIVITY} at step 50"]) == (140, 2, 0, 2)
+
+
+def test_diverged_trials_are_lost_to_profiles_along_steps() -> None:
+    lost = [({"placement": "post", "training.learning_rate": "0.003"}, 0)]
+    found = curves(training_run(diverged=lost))
+    assert counts(found["training.gradient_norm"]) == (68, 0, 0, 4)
+    assert found["training.gradient_norm"].axis == "step"
 
 
 def test_a_profile_without_values(frames: Frames) -> None:

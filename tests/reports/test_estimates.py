@@ -8,11 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import stats
 
 from reports import state_findings
 from reports.effects import comparisons
-from reports.estimates import complete_block, on_a_grid
+from reports.estimates import complete_block, estimates, on_a_grid
 from reports.intervals import ALPHA
+from reports.pairs import pairs
+from reports.panel import panel
 from tests.reports.simulated import make_frames
 
 masks = arrays(np.bool_, st.tuples(st.integers(1, 6), st.integers(1, 5)))
@@ -143,3 +146,22 @@ def test_metrics_of_few_values_show_little_by_chance(
         table = comparisons(frames)
         certain = table["within_noise"].eq(False) & (table["low"] == table["high"])
         assert certain.groupby(table["metric"]).any().mean() <= ALPHA
+
+
+def test_a_panel_can_know_that_seeds_lie_further_apart_than_they_seem() -> None:
+    values = np.random.default_rng(0).normal(5, 1, size=(4, 5))
+    frames = make_frames(TWO_BY_TWO, {"x": values, "y": values})
+    spread = np.ones((2, 4))
+    spread[1, 0] = 3  # of one member of the first pair of norm
+    data = replace(panel(frames), spread=spread)
+    (contrast, _) = pairs(frames)
+    plain, wide = estimates(data, [contrast], ("factor", "level")).to_dict("records")
+    assert plain["mean"] == pytest.approx(wide["mean"], rel=1e-12)
+    assert plain["largest"] == pytest.approx(wide["largest"], rel=1e-12)
+    difference = values[2:] - values[:2]  # (P, S)
+    assert plain["error"] == pytest.approx(stats.sem(difference.mean(axis=0)))
+    difference[0] = difference[0].mean() + 3 * (difference[0] - difference[0].mean())
+    assert wide["error"] == pytest.approx(stats.sem(difference.mean(axis=0)))
+    one = data.only("y").spread
+    assert one is not None
+    assert one.tolist() == [[3, 1, 1, 1]]

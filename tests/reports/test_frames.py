@@ -104,6 +104,17 @@ def test_what_a_metric_scales_with_is_a_metric(frames: Frames) -> None:
     )
 
 
+@pytest.mark.parametrize("flag", ["exact", "defined_when_diverged", "compared", "may_be_infinite"])
+def test_optional_flags_are_flags(frames: Frames, flag: str) -> None:
+    info = frames.metric_info
+    assert replace(frames, metric_info=info.assign(**{flag: True})).metric_info[flag].all()
+    with pytest.raises(ValueError) as error:
+        replace(frames, metric_info=info.assign(**{flag: "yes"}))
+    assert str(error.value) == (
+        f"frame 'metric_info', column '{flag}': expected flag in every row, got str"
+    )
+
+
 def test_arrays_are_optional_and_of_known_cells(frames: Frames) -> None:
     assert frames.arrays == {}
     cell = frames.cells["cell"].iloc[0]

@@ -91,6 +91,7 @@ def test_every_explanation_is_a_sentence() -> None:
         "cancelled_probe",
         "vanishing",
         "exploding",
+        "stalled",
         "leaks",
         "nonconforming",
         "unchecked",

@@ -1,5 +1,7 @@
 """Panels of several profiles: slopes that compare, zeros that are right, and what is said."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,6 +93,41 @@ def test_profiles_of_different_units_keep_their_own_scales(frames: Frames) -> No
     first, other = figure.axes[0].get_ylim(), figure.axes[3].get_ylim()
     assert first[1] / first[0] != pytest.approx(other[1] / other[0], rel=0.1)
     assert figure.axes[0].get_title() == "q\n(unit, n = 8)"
+
+
+@pytest.mark.parametrize("scale", ["log", "linear"])
+def test_one_profile_at_several_steps_keeps_one_axis(frames: Frames, scale: str) -> None:
+    tables = [replace(line(means), scale=scale) for means in ([1.0, 2.0], [30.0, 40.0])]
+    grid = profile_grid(tables, ["step 0", "step 50"], same_limits=True)
+    figure = plot_grid(grid, frames)
+    first, second = (axes.get_ylim() for axes in figure.axes)
+    assert first == second
+    assert first[0] < 1 < 40 < first[1]
+    assert [axes.get_title() for axes in figure.axes] == ["step 0\n(n = 1)", "step 50\n(n = 1)"]
+    _, caption = describe_grid(grid, "profiles of p at training steps")
+    mean = "geometric mean" if scale == "log" else "mean"
+    assert caption == (
+        f"Profiles of p at training steps: {mean} over all other factors and seeds; bands: 10th to "
+        "90th percentile of those cells and seeds; n: trials. All panels have the same axis, so "
+        "values compare."
+    )
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.008, 900.0), (1e-10, 0.5), (1e-30, 1.0)])
+def test_an_axis_over_many_decades_has_no_evenly_spaced_ticks(low: float, high: float) -> None:
+    frames = measured_run({"placement": ["pre"]}, seeds=1)
+    axes = plot_grid(profile_grid([line([low, high])], ["p"], same_limits=True), frames).axes[0]
+    ticks = axes.get_yticks()
+    assert len(ticks) >= 2
+    assert np.log10(ticks) == pytest.approx(np.round(np.log10(ticks)))
+
+
+def test_along_steps_not_every_point_has_a_marker(frames: Frames) -> None:
+    steps = replace(line([1.0 + i for i in range(120)]), axis="step")
+    for axis, every in (("step", 10), ("depth", None)):
+        grid = profile_grid([replace(steps, axis=axis)], ["p"])
+        (drawn,) = plot_grid(grid, frames).axes[0].lines
+        assert drawn.get_markevery() == every
 
 
 def test_the_same_bytes_again(frames: Frames) -> None:

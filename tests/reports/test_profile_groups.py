@@ -1,5 +1,6 @@
 """Which profiles are drawn alone, which together, and in which order."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from reports.profile_figures import profile_figures
 from reports.profile_groups import MAX_ALONE, MAX_GROUPS, MAX_TOGETHER, profile_groups
 from tests.reports.simulated import default_run, make_frames
 from tests.reports.simulated_measures import ROLES, measured_run
+from tests.reports.simulated_training import training_run
 
 SMALL = {"placement": ["pre", "post"], "initializer": ["normal", "xavier"]}
 
@@ -99,6 +101,88 @@ def test_two_roles_are_no_group_of_their_own() -> None:
     groups = profile_groups(frames, curves(frames))
     assert groups.by_role == ()
     assert groups.together[0].names == ("q_gradient_norm", "k_gradient_norm")
+
+
+def stepped(names: list[str], steps: Sequence[int], values: object = None) -> Frames:
+    """`declared` with each profile taken at training steps."""
+    frames = declared(names, values)
+    taken = [frames.profiles.assign(step=step) for step in steps]
+    return replace(frames, profiles=pd.concat(taken, ignore_index=True))
+
+
+def test_a_profile_at_several_training_steps_is_a_figure_with_a_panel_a_step() -> None:
+    frames = stepped(["m.y", "m.sensitivity"], [0, 50, 1500])
+    groups = profile_groups(frames, curves(frames))
+    assert groups.alone == groups.together == groups.left_out == ()
+    assert [group.profiles[0] for group in groups.at_steps] == [
+        "m.sensitivity at step 0",
+        "m.y at step 0",
+    ]
+    assert groups.at_steps[0].names == ("step 0", "step 50", "step 1,500")
+
+
+def test_of_very_many_steps_some_are_drawn_and_the_others_named() -> None:
+    frames = stepped(["m.y"], range(0, 1000, 50))
+    groups = profile_groups(frames, curves(frames))
+    (group,) = groups.at_steps
+    assert len(group.profiles) == MAX_TOGETHER
+    assert (group.names[0], group.names[-1]) == ("step 0", "step 950")
+    assert len(groups.left_out) == 20 - MAX_TOGETHER
+    assert sorted([*group.profiles, *groups.left_out]) == sorted(curves(frames))
+
+
+def test_more_profiles_at_steps_than_fit_are_named() -> None:
+    frames = stepped([f"m.p{i}" for i in range(MAX_GROUPS + 1)], [0, 50])
+    groups = profile_groups(frames, curves(frames))
+    assert len(groups.at_steps) == MAX_GROUPS
+    assert groups.left_out == ("m.p8 at step 0", "m.p8 at step 50")
+
+
+def test_a_step_at_which_nothing_changes_stays_beside_the_others() -> None:
+    frames = stepped(["m.y"], [0, 50])
+    flat = frames.profiles["step"] == 0
+    mixed = replace(
+        frames, profiles=frames.profiles.assign(value=frames.profiles["value"].mask(flat, 2.0))
+    )
+    groups = profile_groups(mixed, curves(mixed))
+    assert groups.constant == ()
+    assert groups.at_steps[0].names == ("step 0", "step 50")
+    even = stepped(["m.y"], [0, 50], values=[2.0, 2.0, 2.0])
+    groups = profile_groups(even, curves(even))
+    assert groups.at_steps == ()
+    assert groups.constant == ("m.y at step 0", "m.y at step 50")
+
+
+def test_steps_are_drawn_on_one_axis(undrawn: None) -> None:
+    frames = stepped(["m.y"], [0, 50])
+    frames = replace(
+        frames,
+        profiles=frames.profiles.assign(
+            value=frames.profiles["value"] * (1 + frames.profiles["step"])
+        ),
+    )
+    (drawing,) = profile_figures(frames, comparisons(frames)).shown
+    assert drawing.alt == (
+        "2 line charts of profiles of m.y at training steps by block, by f. step 0: a from 1 to "
+        "3.00, b from 1 to 3.00; step 50: a from 51 to 153, b from 51 to 153."
+    )
+    assert drawing.caption == (
+        "Profiles of m.y at training steps, by f: geometric mean over all other factors and seeds; "
+        "bands: 10th to 90th percentile of those cells and seeds; n: trials. All panels have the "
+        "same axis, so values compare."
+    )
+
+
+def test_the_loss_of_a_training_is_drawn_with_its_outcomes_alone() -> None:
+    frames = training_run(seeds=1)
+    groups = profile_groups(frames, curves(frames))
+    drawn = [*groups.alone, *(name for group in groups.together for name in group.profiles)]
+    assert sorted(drawn) == [
+        "training.gradient_norm",
+        "training.held_out_loss",
+        "training.largest_attention_logit",
+    ]
+    assert "training.loss" not in groups.left_out + groups.constant
 
 
 def test_what_is_the_same_all_along_is_named_and_not_drawn(undrawn: None) -> None:

@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 
 from reports import Frames, write_tables
-from reports.effects import comparisons
 from reports.files import write_text
-from reports.interactions import INTERACTION_COLUMNS, interaction_comparisons
+from reports.interactions import INTERACTION_COLUMNS
 from reports.panel import panel
 from reports.tables import (
     FRAMES,
@@ -23,6 +22,7 @@ from reports.tables import (
     level_table,
     loss_table,
 )
+from reports.training.compared import compare
 from tests.reports.simulated import default_run, make_frames, set_state
 
 TWO_BY_TWO = {"norm": ["a", "b"], "size": ["1", "2"]}
@@ -75,14 +75,14 @@ def test_what_was_made_of_the_frames_is_written(tmp_path: Path) -> None:
 
 def test_tables_that_are_computed_already_are_used(tmp_path: Path) -> None:
     frames = make_frames(TWO_BY_TWO, {"x": np.arange(8.0).reshape(4, 2)})
-    effects, together = comparisons(frames), interaction_comparisons(frames)
-    write_tables(
-        frames,
-        tmp_path,
-        effects.assign(estimate=7.0),
-        interactions=together.assign(estimate=8.0),
+    found = compare(frames)
+    other = replace(
+        found,
+        effects=found.effects.assign(estimate=7.0),
+        interactions=found.interactions.assign(estimate=8.0),
         data=panel(make_frames(TWO_BY_TWO, {"x": np.ones((4, 2))})),
     )
+    write_tables(frames, tmp_path, other)
     for name, column, value in (
         ("effects", "estimate", 7), ("interactions", "estimate", 8), ("variance", "share", np.nan),
     ):  # fmt: skip

@@ -96,7 +96,7 @@ def test_survivors_are_told_with_their_rank() -> None:
         if f.kind == "undecided" and f.factor == "norm"
     ]
     assert text.endswith(
-        "which is not a finding; ranked with diverged trials last, it wins 41.7 % of 6 paired "
+        "which is not a finding; ranked with what is not finite last, it wins 41.7 % of 6 paired "
         "observations."
     )
     # Nothing survives, but ranks are known.
@@ -108,5 +108,12 @@ def test_survivors_are_told_with_their_rank() -> None:
     ]
     assert text.endswith(
         "as 6 of 6 paired observations are not used: 6 without a usable value; ranked with "
-        "diverged trials last, it wins 0 % of 6 paired observations."
+        "what is not finite last, it wins 0 % of 6 paired observations."
     )
+    # Of trials that diverged that is said.
+    frames = run(VALUES, "higher")
+    last = frames.trials["cell"] == frames.cells["cell"].iloc[3]
+    (text,) = [
+        f.text for f in state_findings(set_state(frames, last, "diverged")) if f.factor == "norm"
+    ]
+    assert "; ranked with diverged trials last, it wins " in text

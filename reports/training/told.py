@@ -1,0 +1,169 @@
+"""Findings of a run that varies the learning rate: as it was run, and each at its own best rate."""
+
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from reports.cautions import Cautions, JointCautions
+from reports.finding import (
+    DEPENDS,
+    EFFECT,
+    EXPLORATORY,
+    INTERACTION,
+    MOST,
+    NOISE,
+    PLACEBO,
+    RATES,
+    UNDECIDED,
+    Finding,
+)
+from reports.findings import state_findings
+from reports.frames import Frames
+from reports.pairs import pairs
+from reports.ranking import BUDGET, importance
+from reports.records import records
+from reports.training.common_rates import effects_at_common_rates
+from reports.training.compared import AtBestRate, Compared
+from reports.training.disagreements import disagreements
+from reports.training.names import AT_BEST_RATE, LEARNING_RATE, MEASURE
+from reports.wording import counted
+
+_ORDER = (RATES, MOST, DEPENDS, EFFECT, INTERACTION, UNDECIDED, NOISE, EXPLORATORY, PLACEBO)
+_OF_EFFECTS = (MOST, DEPENDS, EFFECT, INTERACTION, UNDECIDED)
+
+
+def all_findings(
+    frames: Frames, compared: Compared, beside: Cautions, joint: JointCautions
+) -> list[Finding]:
+    """What a run shows, in one list ordered as `reports.findings.state_findings` orders it.
+
+    Where it varies the learning rate of a training, that is what its levels do averaged over the
+    rates, and what they do with each setting at its own best rate; each finding says which. Before
+    all others come effects that are others in one of the two.
+
+    Args:
+        frames: The run.
+        compared: `reports.training.compared.compare` of it.
+        beside: `reports.cautions.cautions` of it.
+        joint: `reports.cautions.joint_cautions` of it.
+    """
+    findings = state_findings(
+        frames,
+        compared.effects,
+        interactions=compared.interactions,
+        data=compared.data,
+        beside=beside,
+        joint=joint,
+    )
+    at_best = compared.at_best
+    if at_best is None:
+        return findings
+    averaged = _averaged(frames, findings, len(at_best.rates.rates))
+    own = findings_at_best_rate(compared.effects, at_best)
+    weights = _weights(compared.effects) | _weights(at_best.effects)
+    merged = heapq.merge(_ranked(averaged, weights), _ranked(own, weights), key=lambda one: one[0])
+    return [*rate_findings(frames, compared, beside), *(finding for _, finding in merged)]
+
+
+def rate_findings(frames: Frames, compared: Compared, beside: Cautions) -> list[Finding]:
+    """Effects that are others with each setting at its own best rate; none without such rates.
+
+    Arguments are those of `all_findings`.
+    """
+    if compared.at_best is None:
+        return []
+    info = frames.metric_info[frames.metric_info["form"] == "metric"]
+    units = dict(zip(info["metric"], info["unit"], strict=True))
+    common = effects_at_common_rates(frames, compared.data)
+    own = compared.at_best.effects
+    return list(disagreements(compared.effects, own, common, units, beside))
+
+
+def findings_at_best_rate(effects: pd.DataFrame, at_best: AtBestRate) -> list[Finding]:
+    """What levels do with each setting at its own best rate, and which of those rates are at an
+    edge of the grid.
+
+    Args:
+        effects: `reports.effects.comparisons` of the whole run, for the parameters of levels.
+        at_best: The run at the best rates.
+    """
+    budgets = effects[(effects["metric"] == BUDGET) & (effects["factor"] != LEARNING_RATE)]
+    findings = state_findings(
+        at_best.frames,
+        pd.concat([at_best.effects, budgets.assign(primary=False)], ignore_index=True),
+        interactions=at_best.interactions,
+        data=at_best.data,
+    )
+    edges = _edges(at_best)
+    how = "at its own best learning rate"
+    if at_best.rates.optimistic:
+        how = "at the learning rate that is best in its only seed, which is optimistic"
+
+    def told(one: Finding) -> Finding:
+        # A claim begins with the name of its metric, or with a word.
+        first = one.claim[:1] if one.metric else one.claim[:1].lower()
+        support = "; ".join(filter(None, [one.support, _edge(one, at_best, edges)]))
+        return replace(one, claim=f"Each {how}, {first}{one.claim[1:]}", support=support)
+
+    return [told(one) for one in findings]
+
+
+def _edges(at_best: AtBestRate) -> Mapping[tuple[str, str], tuple[int, int]]:
+    """For each level how many of the settings it is compared over have their best rate at an edge
+    of the grid, and how many there are."""
+    at_edge = np.array([bool(edge) for edge in at_best.rates.edge], dtype=bool)
+    found = {}
+    for contrast in pairs(at_best.frames):
+        settings = np.unique(contrast.cells)
+        key = contrast.names["factor"], contrast.names["level"]
+        found[key] = int(at_edge[settings].sum()), len(settings)
+    return found
+
+
+def _edge(
+    finding: Finding, at_best: AtBestRate, edges: Mapping[tuple[str, str], tuple[int, int]]
+) -> str:
+    """How many of a finding's settings have their best rate at an edge of the grid."""
+    info = at_best.frames.metric_info.set_index("metric")["measure"]
+    if finding.kind not in _OF_EFFECTS or info.get(finding.metric) != AT_BEST_RATE:
+        return ""
+    n, of = edges.get((finding.factor or "", finding.level or ""), (0, 0))
+    return f"best rate at the edge of the grid in {n:,} of {counted(of, 'setting')}" if n else ""
+
+
+def _averaged(frames: Frames, findings: Sequence[Finding], n_rates: int) -> list[Finding]:
+    """The findings of the run, those of them marked that are averages over learning rates."""
+    info = frames.metric_info
+    trained = set(info.loc[info["measure"] == MEASURE, "metric"])
+    said = f"averaged over {counted(n_rates, 'learning rate')}"
+
+    def averages(one: Finding) -> bool:
+        alone = one.factor is not None and LEARNING_RATE not in (one.factor, one.factor_2)
+        return one.kind in _OF_EFFECTS and one.metric in trained and alone
+
+    return [
+        replace(one, support="; ".join(filter(None, [one.support, said]))) if averages(one) else one
+        for one in findings
+    ]
+
+
+def _weights(effects: pd.DataFrame) -> dict[tuple[str, str, str], float]:
+    weighed = records(effects.assign(weight=importance(effects)))
+    return {(row.factor, row.level, row.metric): float(row.weight) for row in weighed}
+
+
+def _ranked(
+    findings: list[Finding], weights: Mapping[tuple[str, str, str], float]
+) -> Iterator[tuple[tuple[int, float], Finding]]:
+    """Each finding with its place: by kind, and effects the largest first."""
+    for number, one in enumerate(findings):
+        place = _ORDER.index(one.kind)
+        if one.kind == PLACEBO and number == 0 and len(findings) > 1:
+            place = -1  # before all others it is a warning
+        size = 0.0
+        if one.kind in (MOST, DEPENDS, EFFECT):
+            size = weights.get((one.factor or "", one.level or "", one.metric or ""), 0.0)
+        yield (place, -size), one
