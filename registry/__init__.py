@@ -23,6 +23,7 @@ from registry.contracts import (
     ParameterRole,
     Placement,
     Position,
+    ScalesLearningRate,
 )
 from registry.discovery import discover
 from registry.errors import (
@@ -91,6 +92,7 @@ __all__ = [
     "Provenance",
     "RegistryError",
     "RunInfo",
+    "ScalesLearningRate",
     "TrialInfo",
     "UnknownName",
     "discover",

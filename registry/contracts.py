@@ -118,8 +118,12 @@ class Initializer(Protocol):
         """Fill `tensor` in place from `generator` alone; called without gradients."""
         ...
 
+
+class ScalesLearningRate(Protocol):
+    """Optional, for an initializer."""
+
     def learning_rate_scale(self, info: ParameterInfo) -> float:
-        """Optional: a factor on the learning rate of that parameter, as muP's (arXiv:2203.03466)."""
+        """A factor on that parameter's learning rate, as of muP (arXiv:2203.03466)."""
         ...
 
 

@@ -11,6 +11,8 @@ ROOT = Path(__file__).parents[1]
 
 
 def pages():
+    for grid in sorted((ROOT / "docs").glob("*.yaml")):
+        yield pytest.param(grid.read_text(encoding="utf-8"), id=grid.name)
     for page in sorted((ROOT / "docs").glob("*.md")):
         blocks = re.findall(r"```yaml\n(name: .*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
         for block in blocks:

@@ -29,6 +29,7 @@ from reports.training.common_rates import effects_at_common_rates
 from reports.training.compared import AtBestRate, Compared
 from reports.training.disagreements import disagreements
 from reports.training.names import AT_BEST_RATE, LEARNING_RATE, MEASURE
+from reports.training.survival import survival_finding
 from reports.wording import counted
 
 _ORDER = (RATES, MOST, DEPENDS, EFFECT, INTERACTION, UNDECIDED, NOISE, EXPLORATORY, PLACEBO)
@@ -40,9 +41,11 @@ def all_findings(
 ) -> list[Finding]:
     """What a run shows, in one list ordered as `reports.findings.state_findings` orders it.
 
-    Where it varies the learning rate of a training, that is what its levels do averaged over the
-    rates, and what they do with each setting at its own best rate; each finding says which. Before
-    all others come effects that are others in one of the two.
+    How a training's trials ended comes first, but for a placebo's warning: a level under which
+    trials stall is told there, whatever few seeds can show of its effect. Where a run varies the
+    learning rate, the rest is what its levels do averaged over the rates, and what they do with
+    each setting at its own best rate; each finding says which. Before them come effects that are
+    others in one of the two.
 
     Args:
         frames: The run.
@@ -50,6 +53,7 @@ def all_findings(
         beside: `reports.cautions.cautions` of it.
         joint: `reports.cautions.joint_cautions` of it.
     """
+    ended = survival_finding(frames)
     findings = state_findings(
         frames,
         compared.effects,
@@ -59,13 +63,21 @@ def all_findings(
         joint=joint,
     )
     at_best = compared.at_best
+    first = [] if ended is None else [ended]
     if at_best is None:
-        return findings
+        return _after_warnings(first, findings)
     averaged = _averaged(frames, findings, len(at_best.rates.rates))
     own = findings_at_best_rate(compared.effects, at_best)
     weights = _weights(compared.effects) | _weights(at_best.effects)
     merged = heapq.merge(_ranked(averaged, weights), _ranked(own, weights), key=lambda one: one[0])
-    return [*rate_findings(frames, compared, beside), *(finding for _, finding in merged)]
+    first += rate_findings(frames, compared, beside)
+    return _after_warnings(first, [finding for _, finding in merged])
+
+
+def _after_warnings(first: list[Finding], findings: list[Finding]) -> list[Finding]:
+    """`first` and then all others, but for warnings of a placebo, which stay in front."""
+    n = next((i for i, one in enumerate(findings) if one.kind != PLACEBO), 0)
+    return [*findings[:n], *first, *findings[n:]]
 
 
 def rate_findings(frames: Frames, compared: Compared, beside: Cautions) -> list[Finding]:

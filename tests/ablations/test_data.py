@@ -61,8 +61,8 @@ def test_what_cannot_be_read_is_refused(tmp_path):
         "data 'text' is read byte by byte: vocab_size must be at least 256"
     )
     assert refused("texte") == (
-        "data 'texte' is neither 'random' nor 'text' nor a file that can be read (No such file "
-        "or directory); did you mean 'text'? known: random, text"
+        "data 'texte' is neither 'random' nor 'text' nor a file or folder that can be read (No such "
+        "file or directory); did you mean 'text'? known: random, text"
     )
     for size in (0, 8):
         (tmp_path / "short").write_bytes(b"x" * size)

@@ -53,8 +53,10 @@ def values(out):
 
 def start(grid, out, workers):
     return subprocess.Popen(
-        [sys.executable, "-c", UNREPORTED, "run", str(grid), "--out", str(out)]
-        + ["--workers", str(workers)],
+        [
+            *(sys.executable, "-c", UNREPORTED, "run", str(grid)),
+            *("--out", str(out), "--workers", str(workers)),
+        ],
         env={**os.environ, "ABLATIONS_CHECKPOINT_SECONDS": "0"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -94,10 +96,10 @@ def told(capsys, grid):
 @pytest.mark.parametrize(
     ("training", "said"),
     [
-        ({"learning_rate": 0.0}, "option 'learning_rate' of measure 'training' must be number > 0, not 0.0"),
-        ({"learning_rate": -1e-3}, "option 'learning_rate' of measure 'training' must be number > 0, not -0.001"),
-        ({"warmup_steps": 21}, "measure 'training': warmup_steps 21 is longer than the training, 20 steps"),
-        ({"data": "recal"}, "measure 'training': data 'recal' cannot be read: No such file or directory; did you mean 'recall'?"),
+        ({"learning_rate": 0.0}, "option 'learning_rate' of measure 'training' must be number > 0"),
+        ({"learning_rate": -1.0}, "must be number > 0, not -1.0"),
+        ({"warmup_steps": 21}, "warmup_steps 21 is longer than the training, 20 steps"),
+        ({"data": "recal"}, "data 'recal' cannot be read: No such file or directory; did you mean"),
         ({"data": "recall", "task": {"pears": 4}}, "did you mean 'pairs'?"),
         ({"schedule": "cosin"}, "option 'schedule' of measure 'training' must be"),
     ],

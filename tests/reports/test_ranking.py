@@ -6,8 +6,9 @@ import pytest
 from reports import state_findings
 from reports.effects import comparisons
 from reports.pairs import level_codes
-from reports.ranking import importance, level_spans, reach
+from reports.ranking import importance, level_spans, rank_factors, reach
 from tests.reports.simulated import make_frames
+from tests.reports.simulated_training import training_run
 
 FACTORS = {"a": ["a0", "a1", "a2"], "b": ["b0", "b1"]}
 
@@ -62,3 +63,13 @@ def test_what_varies_by_noise_alone_reaches_nowhere() -> None:
     assert (table["pair_high"] - table["pair_low"]).max() > 0.5
     assert reach(table).max() == 0
     assert importance(table.assign(within_noise=True)).max() == 0
+
+
+def test_options_of_other_measures_come_last_whatever_is_shown_of_them() -> None:
+    frames = training_run(initialization=True)
+    effects = comparisons(frames)
+    assert rank_factors(frames, effects, "gradient_flow")[-2:] == [
+        "training.learning_rate",
+        "training.warmup_steps",
+    ]
+    assert rank_factors(frames, effects, "training")[:1] == ["placement"]

@@ -58,7 +58,7 @@ def test_each_finding_says_which_rate_it_is_at(findings: list[Finding]) -> None:
 
 def test_both_are_one_list_the_largest_first(findings: list[Finding]) -> None:
     kinds = list(dict.fromkeys(f.kind for f in findings))
-    order = ["rates", "most", "depends", "effect", "interaction", "undecided", "noise",
+    order = ["training", "rates", "most", "depends", "effect", "interaction", "undecided", "noise",
              "exploratory"]  # fmt: skip
     assert kinds == [kind for kind in order if kind in kinds]
     most = [f.metric for f in findings if f.kind == "most"]
@@ -83,7 +83,8 @@ def test_a_disagreement_stands_before_all_others() -> None:
         best = "0.0003" if levels["placement"] == "pre" else "0.001"
         return 2.4 + 0.5 * (levels["training.learning_rate"] != best)
 
-    first = told(training_run(GRID, seeds=5, loss=loss, noise=0.005))[0]
+    ended, first = told(training_run(GRID, seeds=5, loss=loss, noise=0.005))[:2]
+    assert ended.kind == "training"
     assert first.kind == "rates"
     assert first.text.startswith(
         "training.final_loss: placement = post instead of pre shows no effect ("
@@ -158,8 +159,12 @@ def test_the_placebo_has_a_finding_in_either_and_its_place(shift: float) -> None
 
 
 def test_a_run_without_rates_is_told_as_ever() -> None:
-    for frames in (default_run(seeds=2), training_run({"placement": ["pre", "post"]})):
-        assert texts(told(frames)) == texts(state_findings(frames))
+    frames = default_run(seeds=2)
+    assert texts(told(frames)) == texts(state_findings(frames))
+    frames = training_run({"placement": ["pre", "post"]})
+    ended, *rest = texts(told(frames))
+    assert ended == "training: 3 trials learnt, 3 stalled; stalled: all in the cell placement=post."
+    assert rest == texts(state_findings(frames))
 
 
 def test_every_finding_at_the_best_rate_is_in_the_list() -> None:

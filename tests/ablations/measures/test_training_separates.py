@@ -49,9 +49,9 @@ def test_recall_separates_full_attention_from_a_window_shorter_than_the_gap():
 
 
 def test_an_attention_without_a_mask_leaks_and_is_far_below_every_causal_one():
-    model = {"depth": 2, "d_model": 64, "n_heads": 4, "context": 64, "vocab_size": 256}
+    model = RECALLING | {"n_heads": 4, "vocab_size": 256, "position": "learned"}
     found = {
-        name: trained(model | {"attention": attention}, steps=500, learning_rate=3e-3)
+        name: trained(model | {"attention": attention}, steps=200, batch=16, learning_rate=3e-3)
         for name, attention in {
             "mha": "mha",
             "gqa": {"gqa": {"n_kv_heads": 2}},
