@@ -2,6 +2,7 @@
 
 import collections
 import math
+import os
 
 import pytest
 import torch
@@ -61,8 +62,8 @@ def test_what_cannot_be_read_is_refused(tmp_path):
         "data 'text' is read byte by byte: vocab_size must be at least 256"
     )
     assert refused("texte") == (
-        "data 'texte' is neither 'random' nor 'text' nor a file or folder that can be read (No such "
-        "file or directory); did you mean 'text'? known: random, text"
+        "data 'texte' is neither 'random' nor 'text' nor a file or folder that can be read (No "
+        "such file or directory); did you mean 'text'? known: random, text"
     )
     for size in (0, 8):
         (tmp_path / "short").write_bytes(b"x" * size)
@@ -70,7 +71,10 @@ def test_what_cannot_be_read_is_refused(tmp_path):
         assert refused(source) == f"data {source!r} has {size} bytes, and length 8 needs 9 or more"
     (tmp_path / "short").write_bytes(b"x" * 9)
     assert refused(source) is None
-    assert "Not a regular file" in refused(str(tmp_path))
+    os.mkfifo(tmp_path / "pipe")
+    assert "(Not a regular file)" in refused(str(tmp_path / "pipe"))
+    (tmp_path / "empty").mkdir()
+    assert "(No file in this folder)" in refused(str(tmp_path / "empty"))
     with pytest.raises(ValueError, match="neither 'random' nor 'text'"):
         take("texte")
 
