@@ -23,6 +23,8 @@ from registry.errors import nearest
 
 RANDOM, TEXT = "random", "text"
 BYTES = 256
+LARGE = 1 << 28
+"""Bytes of a file that is not read into memory as a whole."""
 
 
 def sequences(
@@ -60,6 +62,8 @@ def refusal(source: str, *, length: int, vocab_size: int) -> str | None:
     """Why sequences cannot be taken from there, or None."""
     if source == RANDOM:
         return None
+    if not is_name(source):
+        return f"data {source!r} names no text: {RANDOM!r}, {TEXT!r}, or a file or folder"
     if vocab_size < BYTES:
         return f"data {source!r} is read byte by byte: vocab_size must be at least {BYTES}"
     try:
@@ -73,6 +77,11 @@ def refusal(source: str, *, length: int, vocab_size: int) -> str | None:
     if size <= length:
         return f"data {source!r} has {size} bytes, and length {length} needs {length + 1} or more"
     return None
+
+
+def is_name(source: str) -> bool:
+    """Whether it can be the name of a file; nothing would be the current folder."""
+    return bool(source.strip()) and "\0" not in source
 
 
 def files_of(source: str) -> list[Path]:
@@ -93,7 +102,7 @@ def files_of(source: str) -> list[Path]:
 
 
 def text_of(source: str) -> NDArray[np.uint8]:
-    """A text as bytes, a file's only read where it is looked at.
+    """A text as bytes; a file's are read once, of a large one only where it is looked at.
 
     `text` is the English of the standard library's `pydoc_data.topics`.
 
@@ -123,9 +132,10 @@ def _joined(files: tuple[tuple[Path, int, int], ...]) -> NDArray[np.uint8]:
 def _bytes_of(path: Path) -> NDArray[np.uint8]:
     if path.exists() and not path.is_file():  # a pipe would wait for what is written to it
         raise OSError(errno.EINVAL, "Not a regular file")
-    with path.open("rb") as file:
-        empty = not file.read(1)
-    return np.empty(0, np.uint8) if empty else np.memmap(path, dtype=np.uint8, mode="r")
+    if path.stat().st_size > LARGE:
+        return np.memmap(path, dtype=np.uint8, mode="r")
+    # As one that is edited meanwhile would change under a memory map, or end the process.
+    return np.frombuffer(path.read_bytes(), dtype=np.uint8)
 
 
 def _built_in() -> Path:

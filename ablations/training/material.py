@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ablations.architecture import Architecture
-from ablations.data import RANDOM, TEXT
+from ablations.data import RANDOM, TEXT, is_name
 from ablations.tasks import TASKS, Task, task_of
 from ablations.training.texts import Text, read_text, text_files, text_refusal
 from registry.errors import nearest
@@ -83,6 +83,8 @@ class Source:
         if self.task is not None:
             known = ", ".join(TASKS)
             return f"task has no effect on data {self.data!r}: it gives options of {known}"
+        if not is_name(self.data):
+            return f"data {self.data!r} names no text: {TEXT!r}, a file or folder, or a task"
         if self.data == RANDOM:
             return f"data {RANDOM!r} has nothing to learn: choose {TEXT!r}, a file, or a task"
         reason = text_refusal(self.data, self.tokenizer, length=length, vocab_size=vocab_size)

@@ -68,7 +68,10 @@ class Text:
 
     @cached_property
     def bigram_entropy(self) -> float:
-        """H₂ = −Σ p(a, b) log p(b | a) in nats, of what is trained on."""
+        """H₂ = −Σ p(a, b) log p(b | a) in nats, of what is trained on.
+
+        Counted from the pairs that are there: of a text with few tokens a pair it is too low.
+        """
         tokens = np.asarray(self.training[:COUNTED], dtype=np.int64)
         pairs = tokens[:-1] * (self.largest + 1) + tokens[1:]
         together = _entropy(np.unique(pairs, return_counts=True)[1])
@@ -121,6 +124,8 @@ def text_refusal(source: str, tokenizer: str | None, *, length: int, vocab_size:
             f"{len(text.held_out):,} of {len(text.tokens):,} tokens, and length {length} needs "
             f"{length + 1} or more"
         )
+    if text.training.min() == text.training.max():
+        return f"data {source!r} has one token alone, again and again: there is nothing to learn"
     return None
 
 

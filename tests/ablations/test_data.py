@@ -71,6 +71,7 @@ def test_what_cannot_be_read_is_refused(tmp_path):
         assert refused(source) == f"data {source!r} has {size} bytes, and length 8 needs 9 or more"
     (tmp_path / "short").write_bytes(b"x" * 9)
     assert refused(source) is None
+    assert refused("") == "data '' names no text: 'random', 'text', or a file or folder"
     os.mkfifo(tmp_path / "pipe")
     assert "(Not a regular file)" in refused(str(tmp_path / "pipe"))
     (tmp_path / "empty").mkdir()

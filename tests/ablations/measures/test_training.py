@@ -237,6 +237,7 @@ def test_a_report_is_told_what_was_trained_on():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # torch's compiler warns of what torch itself still uses
 def test_a_compiled_model_trains_alike():
     plain, compiled = trained(steps=10), trained(steps=10, compile=True)
     assert compiled.profiles["training.loss"].values == pytest.approx(

@@ -40,12 +40,12 @@ def test_seeds_and_parts_have_sequences_of_their_own(data):
 
 def test_what_is_held_out_is_never_trained_on(tmp_path):
     path = tmp_path / "a.txt"
-    path.write_bytes(b"a" * 900 + b"b" * 100)
+    path.write_bytes(b"ab" * 450 + b"cd" * 50)
     trained, held_out = (
         sequences(part, data=str(path)).take(0, 2 * CHUNK) for part in ("training", "held_out")
     )
-    assert set(torch.cat(trained).flatten().tolist()) == {ord("a")}
-    assert set(torch.cat(held_out).flatten().tolist()) == {ord("b")}
+    assert set(torch.cat(trained).flatten().tolist()) == set(b"ab")
+    assert set(torch.cat(held_out).flatten().tolist()) == set(b"cd")
 
 
 def test_the_cost_of_frequencies_is_that_of_the_targets():
@@ -77,6 +77,8 @@ def test_the_cost_of_frequencies_is_that_of_the_targets():
             "data 'recal' cannot be read: No such file or directory; did you mean 'recall'? known: "
             "copying, induction, recall, text",
         ),
+        ({"data": ""}, "data '' names no text: 'text', a file or folder, or a task"),
+        ({"data": "a\0b"}, "data 'a\\x00b' names no text: 'text', a file or folder, or a task"),
         ({"data": "recall", "tokenizer": "a.json"}, "tokenizer has no effect on the task 'recall'"),
         (
             {"data": "text", "task": {"pairs": 2}},

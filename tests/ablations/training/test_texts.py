@@ -85,6 +85,17 @@ def test_an_edited_file_is_read_again(tmp_path):
     assert read_text(path).tokens.tobytes() == b"another"
 
 
+def test_a_text_that_is_edited_while_it_is_read_does_not_change(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"ab" * 4000)
+    text = read_text(str(path))
+    with path.open("r+b") as file:
+        file.write(b"zq" * 10)
+        file.truncate(20)
+    assert text.tokens.tobytes() == b"ab" * 4000
+    assert text.largest == ord("b")
+
+
 def test_a_tokenizer_gives_its_own_ids(tmp_path, words):
     path = written(tmp_path, "a.txt", b"the cat sat on the cat")
     text = read_text(path, words)
@@ -99,6 +110,10 @@ def test_what_cannot_be_trained_on_is_refused(tmp_path, words):
     short = written(tmp_path, "short.txt", b"x" * 80)
     latin = written(tmp_path, "latin.txt", "caf\xe9".encode("latin-1"))
     long = written(tmp_path, "long.txt", b"the cat sat " * 100)
+    same = written(tmp_path, "same.txt", b"a" * 1000)
+    assert refused(same) == (
+        f"data {same!r} has one token alone, again and again: there is nothing to learn"
+    )
     nothing = tmp_path / "nothing"
     nothing.mkdir()
     assert refused("text") is None
