@@ -22,18 +22,20 @@ from registry.contracts import Position
 
 QKNorm = Literal["none", "per_head", "full_width"]
 Scale = Annotated[float, Gt(0)] | Literal["none"] | None
+Projection = Literal["fused", "separate"]
 Window = Annotated[int, Gt(0)] | None
 
 
 class Attention(nn.Module):
-    """Scaled dot-product attention with a fused projection; its subclasses choose K.
+    """Scaled dot-product attention; its subclasses choose K.
 
     softmax(scale · q kᵀ + bias + mask) v, heads concatenated and projected. (B, T, D) → (B, T, D).
 
     Options: `qk_norm` normalizes q and k before they are rotated, over each head's features or
     over all heads' (arXiv:2010.04245); `scale` is 1/sqrt(C) by default, `none` leaves scores as
     they are; with `window` a token sees itself and the window - 1 tokens before it
-    (arXiv:2004.05150); `causal=False` lets a token see later ones too, for experiments.
+    (arXiv:2004.05150); `causal=False` lets a token see later ones too, for experiments;
+    `qkv="separate"` computes q, k and v by a product each, with the same weights, not by one.
 
     Initialization: weights by the initializer, q, k and v apart (roles `q`, `k`, `v`,
     `attention_output`), biases zero.
@@ -51,6 +53,7 @@ class Attention(nn.Module):
         scale: Scale = None,
         window: Window = None,
         causal: bool = True,
+        qkv: Projection = "fused",
     ) -> None:
         super().__init__()
         self.n_heads, self.head_dim = dims.n_heads, dims.head_dim
@@ -70,10 +73,16 @@ class Attention(nn.Module):
         self.dropout = dims.attention_dropout
 
         self.widths = [heads * dims.head_dim for heads in self._heads]  # of q, k and v
-        self.qkv = nn.Linear(dims.d_model, sum(self.widths), bias=dims.qkv_bias)
+        self.fused = qkv == "fused"
+        if self.fused:
+            self.qkv = nn.Linear(dims.d_model, sum(self.widths), bias=dims.qkv_bias)
+        else:
+            self.q, self.k, self.v = (
+                nn.Linear(dims.d_model, width, bias=dims.qkv_bias) for width in self.widths
+            )
         self.out = nn.Linear(self.widths[0], dims.d_model, bias=dims.out_bias)
-        for layer in (self.qkv, self.out):
-            if layer.bias is not None:
+        for layer in self.children():
+            if isinstance(layer, nn.Linear) and layer.bias is not None:
                 nn.init.zeros_(layer.bias)
 
         self.qk_norm = qk_norm
@@ -138,19 +147,25 @@ class Attention(nn.Module):
     def parameter_roles(self) -> Mapping[str, ParameterRole | Sequence[ParameterRole]]:
         q, k, v = self.widths
         roles: dict[str, ParameterRole | Sequence[ParameterRole]] = {
-            "qkv.weight": [
+            "out.weight": ParameterRole(role="attention_output")
+        }
+        if self.fused:
+            roles["qkv.weight"] = [
                 ParameterRole(role="q", rows=(0, q)),
                 ParameterRole(role="k", rows=(q, q + k)),
                 ParameterRole(role="v", rows=(q + k, q + k + v)),
-            ],
-            "out.weight": ParameterRole(role="attention_output"),
-        }
-        if self.qkv.bias is not None:
+            ]
+        else:
+            roles |= {f"{part}.weight": ParameterRole(role=part) for part in "qkv"}
+        if self.fused and self.qkv.bias is not None:
             roles["qkv.bias"] = [
                 ParameterRole(role="bias", rows=(0, q)),
                 ParameterRole(role="key_bias", rows=(q, q + k)),
                 ParameterRole(role="bias", rows=(q + k, q + k + v)),
             ]
+        elif not self.fused and self.q.bias is not None:
+            biases = {"q.bias": "bias", "k.bias": "key_bias", "v.bias": "bias"}
+            roles |= {name: ParameterRole(role=role) for name, role in biases.items()}
         if self.out.bias is not None:
             roles["out.bias"] = ParameterRole(role="bias")
         return roles
@@ -159,7 +174,7 @@ class Attention(nn.Module):
         return (
             f"n_heads={self.n_heads}, n_kv_heads={self.n_kv_heads}, head_dim={self.head_dim}, "
             f"qk_norm={self.qk_norm!r}, scale={self.scale:g}, window={self.window}, "
-            f"causal={self.causal}"
+            f"causal={self.causal}, fused={self.fused}"
         )
 
     def _kv_heads(self, dims: Dims) -> int:
@@ -174,7 +189,10 @@ class Attention(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """q (B, H, T, C), k and v (B, K, T, C), normalized and rotated, and positions (T,)."""
         positions = torch.arange(start, start + x.shape[1], device=x.device)
-        q, k, v = self.qkv(x).split(self.widths, dim=-1)
+        if self.fused:
+            q, k, v = self.qkv(x).split(self.widths, dim=-1)
+        else:
+            q, k, v = self.q(x), self.k(x), self.v(x)
         if self.qk_norm == "full_width":
             q, k = self.q_norm(q), self.k_norm(k)
         q, k, v = (
@@ -258,6 +276,7 @@ class GroupedQueryAttention(Attention):
         scale: Scale = None,
         window: Window = None,
         causal: bool = True,
+        qkv: Projection = "fused",
     ) -> None:
         super().__init__(
             replace(dims, n_kv_heads=n_kv_heads),
@@ -266,6 +285,7 @@ class GroupedQueryAttention(Attention):
             scale=scale,
             window=window,
             causal=causal,
+            qkv=qkv,
         )
 
     def _kv_heads(self, dims: Dims) -> int:

@@ -16,6 +16,7 @@ EXAMPLES: Mapping[tuple[Kind, str], tuple[Example, ...]] = {
         Example(options={"qk_norm": "per_head"}),
         Example(options={"qk_norm": "full_width", "window": 3}),
         Example(options={"scale": "none"}),
+        Example(options={"qkv": "separate"}),
         Example(
             options={"causal": False},
             expected_failures={"causality": SEES_ALL, "prefix": SEES_ALL, "weights": SEES_ALL},

@@ -60,7 +60,8 @@ def ignored_by_softmax(decoder: ablations.Decoder) -> set[str]:
         return set()
     names = gradients(decoder)
     normed = any(".k_norm." in name for name in names)
-    return {name for name in names if name.endswith("k_norm.bias" if normed else "qkv.bias[k]")}
+    ends = "k_norm.bias" if normed else ("qkv.bias[k]", "attention.k.bias")
+    return {name for name in names if name.endswith(ends)}
 
 
 @pytest.mark.parametrize(("kind", "name", "options"), BUILT_INS, ids=label)

@@ -49,6 +49,16 @@ def test_q_of_grouped_queries_is_q_of_multi_head():
         assert torch.equal(ours.attention.qkv.weight[:32], theirs.attention.qkv.weight[:32])
 
 
+def test_separate_projections_hold_the_rows_of_the_fused_one():
+    fused = build(attention={"gqa": {"n_kv_heads": 2}})
+    separate = build(attention={"gqa": {"n_kv_heads": 2, "qkv": "separate"}})
+    for ours, theirs in zip(separate.blocks, fused.blocks, strict=True):
+        rows = theirs.attention.qkv.weight.split([32, 16, 16])
+        for name, expected in zip("qkv", rows, strict=True):
+            assert torch.equal(ours.attention.get_submodule(name).weight, expected)
+        assert torch.equal(ours.attention.out.weight, theirs.attention.out.weight)
+
+
 def test_every_matrix_has_a_stream_of_its_own():
     drawn = list(weights().values())
     for one, other in itertools.combinations(drawn, 2):

@@ -294,6 +294,40 @@ def test_roles_name_the_rows_of_the_fused_projection() -> None:
     }
 
 
+@pytest.mark.parametrize("qkv_bias", [True, False])
+@pytest.mark.parametrize("choice", ATTENTIONS, ids=label)
+def test_separate_projections_compute_what_the_fused_one_does(
+    choice: Choice, qkv_bias: bool
+) -> None:
+    fused = attention(choice, qkv_bias=qkv_bias, qk_norm="per_head")
+    separate = attention(choice, qkv_bias=qkv_bias, qk_norm="per_head", qkv="separate")
+    state = {k: v for k, v in fused.state_dict().items() if not k.startswith("qkv.")}
+    for leaf in ("weight", "bias") if qkv_bias else ("weight",):
+        rows = getattr(fused.qkv, leaf).split(fused.widths)
+        state |= {f"{name}.{leaf}": part for name, part in zip("qkv", rows, strict=True)}
+    separate.load_state_dict(state)
+    x, rope = tokens(2, 9, WIDTH), build("position", "rope")
+    torch.testing.assert_close(separate(x, position=rope), fused(x, position=rope))
+    torch.testing.assert_close(separate.weights(x, position=rope), fused.weights(x, position=rope))
+
+
+def test_roles_name_the_separate_projections() -> None:
+    module = build("attention", ("mha", {"qkv": "separate"}))
+    assert module.parameter_roles() == {
+        "q.weight": ParameterRole(role="q"),
+        "k.weight": ParameterRole(role="k"),
+        "v.weight": ParameterRole(role="v"),
+        "q.bias": ParameterRole(role="bias"),
+        "k.bias": ParameterRole(role="key_bias"),
+        "v.bias": ParameterRole(role="bias"),
+        "out.weight": ParameterRole(role="attention_output"),
+        "out.bias": ParameterRole(role="bias"),
+    }
+    assert not any(p.any() for name, p in module.named_parameters() if name.endswith("bias"))
+    without = build("attention", ("mha", {"qkv": "separate"}), dims(qkv_bias=False))
+    assert set(without.parameter_roles()) == {name for name, _ in without.named_parameters()}
+
+
 @pytest.mark.parametrize(
     ("qk_norm", "q_width", "k_width"), [("per_head", 8, 8), ("full_width", 32, 16)]
 )

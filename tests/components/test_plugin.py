@@ -48,6 +48,7 @@ _ATTENTION: dict[str, list[Any]] = {
     "scale": ["none", 0.5],
     "window": [3],
     "causal": [False],
+    "qkv": ["separate"],
 }
 _NORM: dict[str, list[Any]] = {"eps": [0.1], "weight": [False]}
 CHANGES: dict[tuple[str, str], dict[str, list[Any]]] = {
