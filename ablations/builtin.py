@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from ablations.declared.attention_map import ATTENTION_MAP
+from ablations.declared.costs import COSTS
 from ablations.declared.gradient_flow import GRADIENT_FLOW
 from ablations.declared.one_step import ONE_STEP
 from ablations.declared.parameters import PARAMETERS
 from ablations.declared.signal_propagation import SIGNAL_PROPAGATION
+from ablations.declared.speed import SPEED
 from ablations.declared.training import TRAINING
 from registry import ExecutorSpec, MeasureSpec, hookimpl
 
@@ -14,7 +16,16 @@ from registry import ExecutorSpec, MeasureSpec, hookimpl
 @hookimpl
 def register_measures() -> list[MeasureSpec]:
     """The built-in measures."""
-    return [PARAMETERS, GRADIENT_FLOW, SIGNAL_PROPAGATION, ATTENTION_MAP, ONE_STEP, TRAINING]
+    return [
+        PARAMETERS,
+        COSTS,
+        GRADIENT_FLOW,
+        SIGNAL_PROPAGATION,
+        ATTENTION_MAP,
+        ONE_STEP,
+        TRAINING,
+        SPEED,
+    ]
 
 
 @hookimpl

@@ -222,6 +222,8 @@ def _missing_trials(
     last, so that they count the decoder that the others had built.
     """
     specs = {asked.choice.name: asked.spec for asked in planned.grid.measures}
+    against = {name for name, spec in specs.items() if spec.against_baseline}
+    baseline = planned.baseline
     for seed in planned.grid.seeds:
         for entry in planned.running:
             cell = entry.cell
@@ -232,6 +234,7 @@ def _missing_trials(
                     identity=identity,
                     declared=specs[choice.name].declared,
                     infinite=specs[choice.name].infinite,
+                    static=specs[choice.name].mode == "static",
                 )
                 for choice in sorted(cell.measures, key=lambda c: specs[c.name].mode == "static")
                 for identity in [recorded.identities[cell.cell, choice.name]]
@@ -245,6 +248,7 @@ def _missing_trials(
                     measures=measures,
                     dtype=planned.grid.dtype,
                     stream=cell.stream,
+                    baseline=baseline if any(m.choice.name in against for m in measures) else None,
                 )
 
 

@@ -45,7 +45,14 @@ TRAINED = (
     "training.summary",
     "training.texts",
 )
+COUNTED = (
+    "counting.decoding",
+    "counting.fused_attention",
+    "counting.growth",
+    "counting.step",
+)
 BESIDE = {
+    "ablations.measures.costs": COUNTED,
     "ablations.measures.one_step": (*TRAINED, "measures.training"),
     "ablations.measures.training": TRAINED,
 }
@@ -59,17 +66,21 @@ def identity(
     bit_bending: Mapping[str, str],
     sources: Sources,
     files: ReadFiles,
+    baseline: Architecture | None = None,
 ) -> str:
     """A digest that changes whenever the figures of a measure of a cell might.
 
     It covers the cell's content and what that resolves to (the rule for a width may change), the
     measure's options and the content of the files that it reads, what bends bits, and the Python
     files of the engine, of the measure and of every distribution whose components the cell uses:
-    an edited plugin is measured anew, the rest is reused.
+    an edited plugin is measured anew, the rest is reused. `baseline` is the architecture that the
+    measure builds beside the cell's; it counts as that does.
 
     Raises: StaleSource if a Python file was edited after this process imported it; UnreadableFile.
     """
-    targets = sorted({choice.target for choice in components_of(architecture)} | {measure.target})
+    built = [architecture] if baseline is None else [architecture, baseline]
+    used = {choice.target for one in built for choice in components_of(one)}
+    targets = sorted(used | {measure.target})
     beside = BESIDE.get(measure.target.partition(":")[0], ())
     document = {
         "content": content,
@@ -80,6 +91,8 @@ def identity(
         "engine": [sources.of(f"ablations.{module}") for module in (*ENGINE, *beside)],
         "sources": [sources.of(target) for target in targets],
     }
+    if baseline is not None:
+        document["baseline"] = _described(baseline)
     text = json.dumps(document, sort_keys=True, default=repr)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ablations.architecture import Architecture
 from ablations.decoder import Decoder
 from ablations.design import Cell, cells, check_levels
 from ablations.grid import Grid
@@ -52,6 +53,11 @@ class Plan:
     def running(self) -> tuple[PlannedCell, ...]:
         """The cells that are not skipped."""
         return tuple(planned for planned in self.cells if planned.cell.skipped is None)
+
+    @property
+    def baseline(self) -> Architecture | None:
+        """The architecture of the baseline cell; None where its values do not go together."""
+        return next(p.cell for p in self.cells if p.cell.levels == self.grid.baseline).architecture
 
     @property
     def trials(self) -> int:
@@ -116,8 +122,8 @@ class Plan:
 def plan(grid: Grid, *, catalog: Catalog | None = None) -> Plan:
     """Work a grid out without measuring anything.
 
-    Raises: GridError when every cell of a level is skipped, two cells are the same, or a factor
-    has no effect on what is counted.
+    Raises: GridError when every cell of a level is skipped, two cells are the same, a factor has no
+    effect on what is counted, or a measure is to compare with a baseline cell that cannot be.
     """
     catalog = catalog or grid.catalog
     planned = [_plan_cell(cell, grid) for cell in cells(grid, catalog)]
@@ -125,7 +131,9 @@ def plan(grid: Grid, *, catalog: Catalog | None = None) -> Plan:
     if grid.static and all(entry.counted for entry in planned):
         _check_effects(grid, planned)
     seconds = _estimate_seconds(planned) * len(grid.seeds)
-    return Plan(grid=grid, catalog=catalog, cells=tuple(planned), seconds=seconds)
+    worked_out = Plan(grid=grid, catalog=catalog, cells=tuple(planned), seconds=seconds)
+    _check_baseline(worked_out)
+    return worked_out
 
 
 def _levels(grid: Grid, factor: Any) -> str:
@@ -161,6 +169,26 @@ def _plan_cell(cell: Cell, grid: Grid) -> PlannedCell:
     flops = sum(_flops(measure, decoder) for _, measure in measures)
     parameters = sum(parameter.numel() for parameter in decoder.parameters())
     return PlannedCell(cell=cell, parameters=parameters, flops=flops, counted=counted)
+
+
+def _check_baseline(plan: Plan) -> None:
+    """Refuse a measure that builds the baseline cell where that has no architecture.
+
+    Raises: GridError with every such measure.
+    """
+    if plan.baseline is not None:
+        return
+    (reason,) = {p.cell.skipped for p in plan.cells if p.cell.levels == plan.grid.baseline}
+    faults = [
+        Fault(
+            ("measures", place),
+            f"{asked.choice.name} compares with the baseline cell, which cannot be built: {reason}",
+        )
+        for place, asked in enumerate(plan.grid.measures)
+        if asked.spec.against_baseline
+    ]
+    if faults:
+        raise plan.grid.document.error(faults)
 
 
 def _check_effects(grid: Grid, planned: Sequence[PlannedCell]) -> None:

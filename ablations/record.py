@@ -36,9 +36,17 @@ def run_plan(
     specs = (*plan.catalog.components(), *plan.catalog.measures())
     sources = Sources({spec.reference: spec.provenance for spec in specs})
     files = ReadFiles()
+    against = {m.choice.name for m in grid.measures if m.spec.against_baseline}
+    baseline = plan.baseline
     identities = {
         (planned.cell.cell, choice.name): identity(
-            planned.cell.content, planned.cell.architecture, choice, bits, sources, files
+            planned.cell.content,
+            planned.cell.architecture,
+            choice,
+            bits,
+            sources,
+            files,
+            baseline if choice.name in against else None,
         )
         for planned in plan.running
         if planned.cell.architecture is not None

@@ -27,6 +27,9 @@ from registry.spec import Choice
 
 Value = TypeVar("Value")
 
+MOST_STATIC = 10_000
+"""What static measures returned that a worker keeps at most."""
+
 
 class NotApplicable(Exception):
     """Raised by a measure whose need a component does not offer; the reason is reported."""
@@ -45,18 +48,24 @@ class Measurement:
     marks: tuple[str, ...] = ()
 
 
+_STATIC: dict[tuple[str, str], Measurement] = {}
+"""What static measures returned in this process, by name and identity, which tells all of it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlannedMeasure:
     """A measure chosen for a trial, with the identity under which its result is kept.
 
     `declared` names the metrics and profiles that it may return, `infinite` the metrics of which
-    infinity is a value like others.
+    infinity is a value like others. What a `static` one returns depends on shapes alone, so that a
+    worker takes it once for all seeds.
     """
 
     choice: Choice
     identity: str
     declared: frozenset[str]
     infinite: frozenset[str] = frozenset()
+    static: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +74,8 @@ class Trial:
 
     `stream` names the stream of the seed that all is drawn from, weights and data alike; where it
     is empty, that is the seed itself. `checkpoints` is the folder in which a long measure may keep
-    how far it got; without one it keeps nothing.
+    how far it got; without one it keeps nothing. `baseline` is the architecture of the grid's
+    baseline cell, for the measures that say they are `against_baseline`.
     """
 
     cell: str
@@ -75,6 +85,7 @@ class Trial:
     dtype: str = "float32"
     stream: str = ""
     checkpoints: str = ""
+    baseline: Architecture | None = None
 
     @property
     def drawn_from(self) -> int:
@@ -113,8 +124,23 @@ class TrialContext:
 
     def fresh_decoder(self, dtype: torch.dtype | None = None) -> Decoder:
         """A decoder of the measure's own, to change as it likes, with the same initial weights."""
-        with seeded_process(self.seed, "process/decoder"):
-            return initialized_decoder(self.architecture, self.seed, dtype=dtype or self.dtype)
+        return self._built(self.architecture, dtype)
+
+    def baseline_decoder(self, dtype: torch.dtype | None = None) -> Decoder:
+        """A decoder of the grid's baseline cell, of the measure's own, as `fresh_decoder`.
+
+        Raises: NotApplicable where it cannot be built; LookupError for a measure whose spec does
+        not say that it is `against_baseline`.
+        """
+        if self._trial.baseline is None:
+            raise LookupError(
+                "there is no baseline here: a measure that builds it is declared with "
+                "against_baseline=True"
+            )
+        try:
+            return self._built(self._trial.baseline, dtype)
+        except Incompatible as reason:
+            raise NotApplicable(f"the baseline cell cannot be built: {reason}") from reason
 
     def keep_checkpoints(self, planned: PlannedMeasure) -> None:
         """Give the measure that comes next a place of its own for its checkpoint."""
@@ -133,6 +159,10 @@ class TrialContext:
             with seeded_process(self.seed, "process/pass"):
                 self._observations[options] = observe(decoder, options, self.generator)
         return self._observations[options]
+
+    def _built(self, architecture: Architecture, dtype: torch.dtype | None) -> Decoder:
+        with seeded_process(self.seed, "process/decoder"):
+            return initialized_decoder(architecture, self.seed, dtype=dtype or self.dtype)
 
     @cached_property
     def _skeleton(self) -> Decoder:
@@ -176,10 +206,7 @@ def _measure(context: TrialContext, planned: PlannedMeasure) -> MeasureResult:
     message, trace, measurement = "", "", Measurement()
     context.keep_checkpoints(planned)
     try:
-        # By name, so that a resumed trial, which has fewer measures, draws the same.
-        with seeded_process(context.seed, f"process/{choice.name}"):
-            returned = choice.load()(**choice.options).measure(context)
-        measurement = _checked(returned, planned)
+        measurement = _measurement(context, planned)
     except (Incompatible, NotApplicable) as reason:
         state, message = "skipped", f"not applicable: {reason}"
     except (Exception, SystemExit) as error:  # a part that calls sys.exit costs its measure alone
@@ -208,6 +235,23 @@ def _measure(context: TrialContext, planned: PlannedMeasure) -> MeasureResult:
         profiles=profiles,
         arrays=_named(choice, measurement.arrays),
     )
+
+
+def _measurement(context: TrialContext, planned: PlannedMeasure) -> Measurement:
+    """What a measure returns; of a static one what it returned for another seed of the cell."""
+    choice = planned.choice
+    key = (choice.name, planned.identity)
+    if planned.static and key in _STATIC:
+        return _STATIC[key]
+    # By name, so that a resumed trial, which has fewer measures, draws the same.
+    with seeded_process(context.seed, f"process/{choice.name}"):
+        returned = choice.load()(**choice.options).measure(context)
+    measurement = _checked(returned, planned)
+    if planned.static:
+        while len(_STATIC) >= MOST_STATIC:
+            del _STATIC[next(iter(_STATIC))]
+        _STATIC[key] = measurement
+    return measurement
 
 
 def _named(choice: Choice, values: Mapping[str, Value]) -> dict[str, Value]:

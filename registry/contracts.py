@@ -252,10 +252,12 @@ class Measure(Protocol):
     """What is done to a trial; built with its options alone.
 
     The context offers `skeleton()` (the decoder, shapes only), `decoder()` (with its initial
-    weights), `fresh_decoder()` (one more, to change), `observe(...)` (one shared forward and
-    backward pass), `seed` (of all that is drawn for this trial), `architecture`, `generator(name)`
-    (a random stream of that seed) and `checkpoint`, where a long measure may keep how far it got:
-    `save(tensors, state)` when `due`, and `load()` at the start, as a killed trial is run again.
+    weights), `fresh_decoder()` (one more, to change), `baseline_decoder()` (one of the grid's
+    baseline cell, for a measure declared `against_baseline`), `observe(...)` (one shared forward
+    and backward pass), `seed` (of all that is drawn for this trial), `architecture`,
+    `generator(name)` (a random stream of that seed) and `checkpoint`, where a long measure may keep
+    how far it got: `save(tensors, state)` when `due`, and `load()` at the start, as a killed trial
+    is run again.
 
     It may also offer `convention()` (a sentence on what its figures rest on),
     `unsupported(architecture)` (why a cell cannot be measured so, asked before anything runs),

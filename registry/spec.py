@@ -127,7 +127,9 @@ class MeasureSpec(_Entry):
     `mode` says what it needs: *static* (shapes alone), *observing* (one forward and backward pass,
     shared with the other observing measures), *running* (a loop of its own).
     `cost` says in a few words what one trial costs, `needs` what it needs of components beyond
-    what every one of their kind does.
+    what every one of their kind does. `against_baseline` says that it builds the grid's baseline
+    cell too (`context.baseline_decoder()`), as for ratios of times, which mean nothing across
+    processes: its results are measured anew when that cell changes.
 
     Raises: InvalidSpec as `ComponentSpec` does, for a metric or a profile declared twice (one of
     either may share a name), and for one that scales with what is no metric of this measure.
@@ -138,6 +140,7 @@ class MeasureSpec(_Entry):
     profiles: tuple[Profile, ...] = ()
     cost: str = ""
     needs: str = ""
+    against_baseline: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

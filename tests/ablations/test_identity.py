@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ablations.builtin import register_measures
-from ablations.identity import BESIDE, ENGINE, TRAINED, components_of, identity
+from ablations.identity import BESIDE, COUNTED, ENGINE, TRAINED, components_of, identity
 from ablations.read_files import ReadFiles
 from ablations.sources import Sources
 from registry.spec import Choice
@@ -83,6 +83,18 @@ def test_an_edit_anywhere_in_a_plugin_counts_for_its_cells_alone(stranger):
     after, ours_after = both()
     assert after != before
     assert ours_after == ours_before
+
+
+def test_the_baseline_that_a_measure_builds_counts(stranger):
+    def against(baseline):
+        return identity(CONTENT, small(), MEASURE, BITS, Sources({}), ReadFiles(), baseline)
+
+    alone, same, other = against(None), against(small()), against(small(depth=4))
+    assert alone == asked()
+    assert len({alone, same, other}) == 3
+    before = against(with_norm("stranger_norms.norms:Norm"))
+    (stranger / "helper.py").write_text("EPS = 2\n")
+    assert against(with_norm("stranger_norms.norms:Norm")) != before
 
 
 def test_nothing_of_a_plugin_is_imported_for_it(stranger):
@@ -165,5 +177,5 @@ def test_an_identity_has_all_of_ours_that_a_figure_passes_through():
     for module in own:
         beside = {f"ablations.{name}" for name in BESIDE.get(module, ())}
         assert passed_through(module, "ablations.trial") - {module} - engine == beside
-    for modules in (ENGINE, TRAINED):
+    for modules in (COUNTED, ENGINE, TRAINED):
         assert list(modules) == sorted(modules)

@@ -3,8 +3,10 @@
 import pytest
 
 import ablations
+from ablations.engine import _missing_trials
 from ablations.grids.document import GridError
-from registry import discover
+from ablations.record import run_plan
+from registry import Execution, discover
 from tests.ablations.test_engine import GRID, grid, strange_catalog
 
 
@@ -73,6 +75,56 @@ def test_a_cell_that_a_measure_cannot_take_is_skipped_with_its_reason():
             "reason": "measure 'gradient_flow': length 16 is over the context 8",
         }
     ]
+
+
+def against_baseline(**changes):
+    return grid(**{"measures": ["parameters", {"speed": {"repeats": 5}}], **changes})
+
+
+def test_the_baseline_travels_with_the_trials_of_a_measure_that_builds_it():
+    asked = against_baseline(baseline={"norm": "rmsnorm", "placement": "post"})
+    planned = ablations.plan(asked)
+    assert planned.baseline.layers[0].norm.name == "rmsnorm"
+    assert planned.baseline.layers[0].placement.name == "post"
+    recorded = run_plan(planned, executor="inline", execution=Execution())
+    trials = list(_missing_trials(planned, recorded, {}))
+    assert len(trials) == 8
+    assert all(trial.baseline is planned.baseline for trial in trials)
+    without = ablations.plan(grid())
+    kept = run_plan(without, executor="inline", execution=Execution())
+    assert all(trial.baseline is None for trial in _missing_trials(without, kept, {}))
+
+
+def test_another_baseline_is_another_question_for_those_who_build_it_alone():
+    kept = [
+        run_plan(
+            ablations.plan(against_baseline(baseline={"norm": norm})),
+            executor="inline",
+            execution=Execution(),
+        ).identities
+        for norm in ("layernorm", "rmsnorm")
+    ]
+    same = {measure for (cell, measure), key in kept[0].items() if kept[1][cell, measure] == key}
+    assert same == {"parameters"}
+
+
+def test_a_baseline_that_cannot_be_is_refused_for_those_who_build_it():
+    changes = {
+        "model": {"depth": 2, "context": 16, "vocab_size": 64},
+        "factors": {"n_heads": [4, 5], "d_model": [32, 40]},
+        "baseline": {"n_heads": 5, "d_model": 32},
+    }
+    with pytest.raises(GridError) as caught:
+        ablations.plan(against_baseline(**changes))
+    assert str(caught.value) == (
+        "measures[1]: speed compares with the baseline cell, which cannot be built: d_model 32 is "
+        "not divisible by n_heads 5; give head_dim, or heads that divide"
+    )
+    assert ablations.plan(grid(**changes)).baseline is None
+    excluded = against_baseline(
+        exclude=[{"norm": "layernorm", "placement": "pre", "because": "enough"}]
+    )
+    assert ablations.plan(excluded).baseline is not None
 
 
 def test_a_component_that_cannot_be_built_is_planned_to_fail():

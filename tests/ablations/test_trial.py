@@ -6,6 +6,7 @@ import pickle
 import random
 
 import pytest
+import torch
 
 from ablations.builtin import GRADIENT_FLOW, PARAMETERS
 from ablations.results import ProfileValues
@@ -129,6 +130,74 @@ def built_in():
         )
         for spec, options in [(PARAMETERS, {}), (GRADIENT_FLOW, {"batch": 2, "length": None})]
     ]
+
+
+class Counting:
+    """A static measure that tells how often it was asked."""
+
+    asked = 0
+
+    def measure(self, context):
+        Counting.asked += 1
+        return Measurement(metrics={"fine": float(Counting.asked)})
+
+
+def test_a_static_measure_is_taken_once_for_all_seeds_of_a_cell():
+    shapes = dataclasses.replace(planned(Counting), static=True, identity="shapes of a cell")
+    other = dataclasses.replace(shapes, identity="shapes of another")
+    told = [
+        measure_trial(dataclasses.replace(trial(one), seed=seed)).measures[0].metrics
+        for one in (shapes, other)
+        for seed in (1, 2, 3)
+    ]
+    assert told == [{"counting.fine": n} for n in (1.0, 1.0, 1.0, 2.0, 2.0, 2.0)]
+    running = dataclasses.replace(shapes, static=False)
+    assert measure_trial(trial(running)).measures[0].metrics == {"counting.fine": 3.0}
+
+
+def test_no_more_is_kept_of_static_measures_than_has_room(monkeypatch):
+    monkeypatch.setattr("ablations.trial.MOST_STATIC", 2)
+    monkeypatch.setattr("ablations.trial._STATIC", {})
+    monkeypatch.setattr(Counting, "asked", 0)
+    for name in ("a", "b", "c", "c", "b", "a"):
+        measure_trial(
+            trial(dataclasses.replace(planned(Counting), static=True, identity=f"room {name}"))
+        )
+    assert Counting.asked == 4
+
+
+class Beside:
+    def measure(self, context):
+        own, other = context.fresh_decoder(), context.baseline_decoder()
+        depths = own.architecture.depth, other.architecture.depth
+        return Measurement(metrics={"depth": float(sum(d * 10**i for i, d in enumerate(depths)))})
+
+
+def test_the_baseline_cell_can_be_built_beside_the_cell():
+    asked = dataclasses.replace(trial(planned(Beside)), baseline=small(depth=5))
+    assert pickle.loads(pickle.dumps(asked)) == asked
+    assert measure_trial(asked).measures[0].metrics == {"beside.depth": 53.0}
+    built = TrialContext(asked).baseline_decoder().state_dict()
+    alone = TrialContext(dataclasses.replace(asked, architecture=small(depth=5)))
+    for name, tensor in alone.fresh_decoder().state_dict().items():
+        assert torch.equal(built[name], tensor), name
+
+
+def test_a_baseline_is_there_for_those_who_declare_it():
+    (measured,) = measure_trial(trial(planned(Beside))).measures
+    assert (measured.state, measured.message) == (
+        "failed",
+        "LookupError: there is no baseline here: a measure that builds it is declared with "
+        "against_baseline=True",
+    )
+    unbuildable = small(attention={"gqa": {"n_kv_heads": 3}})
+    asked = dataclasses.replace(trial(planned(Beside)), baseline=unbuildable)
+    (measured,) = measure_trial(asked).measures
+    assert (measured.state, measured.message) == (
+        "skipped",
+        "not applicable: the baseline cell cannot be built: n_kv_heads must divide n_heads: got 3 "
+        "and 4",
+    )
 
 
 def test_trials_and_results_travel():
