@@ -13,8 +13,9 @@ from matplotlib.lines import Line2D
 
 from reports.frames import Frames
 from reports.plots.axis import value_axis
+from reports.plots.context import context_axes
 from reports.plots.panels import Panels
-from reports.plots.profiles import AXIS_LABEL, block_ticks, draw_line
+from reports.plots.profiles import AXIS_LABEL, X_LABEL, block_ticks, draw_line
 from reports.plots.style import LIGHT, Theme, drawable, level_styles
 from reports.plots.summary import ProfileTable
 from reports.records import records
@@ -118,7 +119,8 @@ def plot_grid(grid: ProfileGrid, frames: Frames, *, theme: Theme = LIGHT) -> Fig
     measures = _NARROW if n_columns > 3 else _WIDE
     if grid.same_limits:
         measures = replace(measures, left=_NARROW.left)  # as their unit stands there
-    legend_rows = -(-max(table.rows["hue"].nunique() for table in grid.tables) // _LEGEND_COLUMNS)
+    legend_columns = n_columns if n_columns < 3 else _LEGEND_COLUMNS  # as there is room for names
+    legend_rows = -(-max(table.rows["hue"].nunique() for table in grid.tables) // legend_columns)
     measures = replace(measures, top=measures.top + _LEGEND_ROW * legend_rows)
     figure, panels = measures.make(n, n_columns)
     styles = level_styles(frames)
@@ -131,7 +133,7 @@ def plot_grid(grid: ProfileGrid, frames: Frames, *, theme: Theme = LIGHT) -> Fig
             handles.setdefault(hue, handle)
         _finish(axes, grid, i)
         if i + n_columns >= n:
-            axes.set_xlabel(AXIS_LABEL[table.axis])
+            axes.set_xlabel(X_LABEL[table.axis])
     if grid.one_unit:
         figure.supylabel(drawable(grid.tables[0].unit, 40), fontsize=9.5, x=0.01)
     if grid.tables[0].hue:
@@ -139,7 +141,7 @@ def plot_grid(grid: ProfileGrid, frames: Frames, *, theme: Theme = LIGHT) -> Fig
             handles=list(handles.values()),
             title=drawable(grid.tables[0].hue),
             loc="upper left",
-            ncols=min(len(handles), _LEGEND_COLUMNS),
+            ncols=min(len(handles), legend_columns),
             alignment="left",
         )
     return figure
@@ -173,6 +175,8 @@ def _finish(axes: Axes, grid: ProfileGrid, i: int) -> None:
     axes.tick_params(axis="y", labelsize=8.5)
     if table.axis == "depth":
         axes.set_xticks(block_ticks(int(table.rows["x"].max()), 4))
+    if table.axis == "context":
+        context_axes(axes, table.rows["x"], table.unit, 4)
 
 
 def describe_grid(grid: ProfileGrid, what: str) -> tuple[str, str]:

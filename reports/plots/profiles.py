@@ -10,11 +10,13 @@ from matplotlib.lines import Line2D
 
 from reports.frames import Frames
 from reports.plots.axis import value_axis
+from reports.plots.context import context_axes
 from reports.plots.style import LIGHT, WIDTH, LevelStyle, Theme, drawable, level_styles
 from reports.plots.summary import ProfileTable
 from reports.wording import counted, number, short
 
-AXIS_LABEL = {"depth": "block", "step": "step", "context": "position in the context"}
+AXIS_LABEL = {"depth": "block", "step": "step", "context": "context"}
+X_LABEL = {**AXIS_LABEL, "context": "context (tokens)"}
 _MARKERS = 12  # at most about so many on a line along steps
 _TITLE_WIDTH = 56
 """Characters that the titles of all panels may take together."""
@@ -40,7 +42,7 @@ def plot_profile(table: ProfileTable, frames: Frames, *, theme: Theme = LIGHT) -
         n = table.rows.loc[table.rows["column"] == column].groupby("hue")["n"].max().sum()
         name = drawable(column, _TITLE_WIDTH // len(columns))
         axes.set_title(f"{name}\n(n = {n:,} trials)" if column else f"n = {n:,} trials")
-        axes.set_xlabel(AXIS_LABEL[table.axis])
+        axes.set_xlabel(X_LABEL[table.axis])
         axes.grid(axis="y")
         sns.despine(ax=axes)
     if table.scale == "log":
@@ -49,6 +51,9 @@ def plot_profile(table: ProfileTable, frames: Frames, *, theme: Theme = LIGHT) -
     panels[0].set_ylabel(drawable(table.unit, 40))
     if table.axis == "depth":
         panels[0].set_xticks(block_ticks(int(table.rows["x"].max())))
+    if table.axis == "context":
+        for axes in panels:
+            context_axes(axes, table.rows["x"], table.unit)
     if table.hue:
         figure.legend(
             handles=[handles[hue] for hue in hues],
