@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +13,7 @@ from ablations.grid import Grid
 from ablations.grids.document import Fault
 from ablations.grids.placebo import factor_path
 from ablations.progress import duration
+from ablations.rates import rates
 from ablations.trial import Measurement, Trial, TrialContext
 from registry.catalog import Catalog
 from registry.errors import Incompatible, MissingExtra
@@ -30,8 +30,6 @@ class PlannedCell:
     cell: Cell
     parameters: int | None = None
     flops: float | None = None
-    counted: tuple[Measurement, ...] = ()
-    """What the measures told, where all of them need shapes alone."""
 
     @property
     def weight_bytes(self) -> int | None:
@@ -128,7 +126,7 @@ def plan(grid: Grid, *, catalog: Catalog | None = None) -> Plan:
     catalog = catalog or grid.catalog
     planned = [_plan_cell(cell, grid) for cell in cells(grid, catalog)]
     check_levels(grid, [entry.cell for entry in planned])
-    if grid.static and all(entry.counted for entry in planned):
+    if grid.static and all(entry.parameters is not None for entry in planned):
         _check_effects(grid, planned)
     seconds = _estimate_seconds(planned) * len(grid.seeds)
     worked_out = Plan(grid=grid, catalog=catalog, cells=tuple(planned), seconds=seconds)
@@ -144,11 +142,15 @@ def _levels(grid: Grid, factor: Any) -> str:
     )
 
 
+def _context(cell: Cell) -> TrialContext:
+    assert cell.architecture is not None, "a cell without an architecture is skipped"
+    trial = Trial(cell=cell.cell, seed=0, architecture=cell.architecture, measures=())
+    return TrialContext(trial)
+
+
 def _plan_cell(cell: Cell, grid: Grid) -> PlannedCell:
     if cell.skipped is not None or cell.architecture is None:
         return PlannedCell(cell=cell)
-    trial = Trial(cell=cell.cell, seed=0, architecture=cell.architecture, measures=())
-    context = TrialContext(trial)
     try:
         measures = [(choice.name, choice.load()(**choice.options)) for choice in cell.measures]
         for name, measure in measures:
@@ -156,8 +158,7 @@ def _plan_cell(cell: Cell, grid: Grid) -> PlannedCell:
             refusal = refuse(cell.architecture) if refuse else None
             if refusal:
                 raise Incompatible(f"measure {name!r}: {refusal}")
-        decoder = context.skeleton()
-        counted = tuple(measure.measure(context) for _, measure in measures) if grid.static else ()
+        decoder = _context(cell).skeleton()
     except Incompatible as reason:
         return PlannedCell(cell=replace(cell, skipped=str(reason)))
     except MissingExtra:
@@ -168,7 +169,7 @@ def _plan_cell(cell: Cell, grid: Grid) -> PlannedCell:
         return PlannedCell(cell=cell)
     flops = sum(_flops(measure, decoder) for _, measure in measures)
     parameters = sum(parameter.numel() for parameter in decoder.parameters())
-    return PlannedCell(cell=cell, parameters=parameters, flops=flops, counted=counted)
+    return PlannedCell(cell=cell, parameters=parameters, flops=flops)
 
 
 def _check_baseline(plan: Plan) -> None:
@@ -196,19 +197,38 @@ def _check_effects(grid: Grid, planned: Sequence[PlannedCell]) -> None:
 
     Raises: GridError with every such factor.
     """
+    counted: dict[str, tuple[Measurement, ...] | None] = {}
+
+    def alike(one: Cell, other: Cell) -> bool:
+        for cell in (one, other):
+            if cell.cell not in counted:
+                counted[cell.cell] = _counted(cell)
+        found = counted[one.cell]
+        return found is not None and found == counted[other.cell]
+
     faults = []
     for factor in grid.factors:
-        groups: dict[tuple[str, ...], list[tuple[Measurement, ...]]] = {}
+        groups: dict[tuple[str, ...], list[Cell]] = {}
         for entry in planned:
             others = tuple(v for k, v in entry.cell.levels.items() if k != factor.name)
-            groups.setdefault(others, []).append(entry.counted)
-        alike = all(one == group[0] for group in groups.values() for one in group)
-        if alike and len(factor.levels) > 1:
+            groups.setdefault(others, []).append(entry.cell)
+        # The first pair that differs ends the search, so that few cells are counted.
+        pairs = ((group[0], one) for group in groups.values() for one in group[1:])
+        if len(factor.levels) > 1 and all(alike(*pair) for pair in pairs):
             measured = ", ".join(asked.choice.name for asked in grid.measures)
             words = f"has no effect: what is measured ({measured}) is the same at all its levels"
             faults.append(Fault(factor_path(factor.name), words, True))
     if faults:
         raise grid.document.error(faults)
+
+
+def _counted(cell: Cell) -> tuple[Measurement, ...] | None:
+    """What the measures tell of a cell by its shapes; None where one of them cannot."""
+    try:
+        context = _context(cell)
+        return tuple(choice.load()(**choice.options).measure(context) for choice in cell.measures)
+    except (Exception, SystemExit):
+        return None  # its trial will tell
 
 
 def _flops(measure: Any, decoder: Decoder) -> float:
@@ -225,32 +245,8 @@ def _estimate_seconds(planned: Sequence[PlannedCell]) -> float:
     computing = [entry for entry in planned if entry.flops]
     if not computing:
         return 0.0
-    flops_a_second, draws_a_second = _rates()
+    flops_a_second, draws_a_second = rates()
     return sum(
         2 * (entry.flops or 0.0) / flops_a_second + 2 * (entry.parameters or 0) / draws_a_second
         for entry in computing
     )
-
-
-def _rates() -> tuple[float, float]:
-    """Multiply-adds ×2 and normal draws a second on one thread, each the best of three."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        size = 512
-        a = torch.ones(size, size)
-        out = torch.empty_like(a)
-        product = min(_timed(lambda: torch.mm(a, a, out=out)) for _ in range(3))
-        generator = torch.Generator().manual_seed(0)
-        draw = min(_timed(lambda: a.normal_(generator=generator)) for _ in range(3))
-    finally:
-        torch.set_num_threads(threads)
-    return 2 * size**3 / product, size**2 / draw
-
-
-def _timed(action: Any) -> float:
-    started = time.perf_counter()
-    action()
-    return time.perf_counter() - started

@@ -124,8 +124,9 @@ Mode = Literal["static", "observing", "running"]
 class MeasureSpec(_Entry):
     """Something that is done to a trial.
 
-    `mode` says what it needs: *static* (shapes alone), *observing* (one forward and backward pass,
-    shared with the other observing measures), *running* (a loop of its own).
+    `mode` says what it needs: *static* (shapes alone, so that what it returns for one seed of a
+    cell is taken for all), *observing* (one forward and backward pass, shared with the other
+    observing measures), *running* (a loop of its own).
     `cost` says in a few words what one trial costs, `needs` what it needs of components beyond
     what every one of their kind does. `against_baseline` says that it builds the grid's baseline
     cell too (`context.baseline_decoder()`), as for ratios of times, which mean nothing across

@@ -64,8 +64,8 @@ class Speed:
     def convention(self) -> str:
         """What the figures rest on, in words."""
         return (
-            f"{self._repeats} rounds on {self._pass.tokens_in_words}; CPU time of a process with one "
-            "thread, elapsed time of one with several"
+            f"{self._repeats} rounds on {self._pass.tokens_in_words}; CPU time of a process with "
+            "one thread, elapsed time of one with several"
         )
 
     def unsupported(self, architecture: Architecture) -> str | None:

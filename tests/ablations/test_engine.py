@@ -35,12 +35,18 @@ def grid(catalog=None, **changes):
     return ablations.load_grid({**GRID, **changes}, catalog or discover())
 
 
+TIMED = "speed."
+"""What begins so is a measured time, another one in each run."""
+
+
 def values(out):
-    """Everything measured, by its keys."""
+    """Everything measured but times, by its keys."""
     frames = ablations.open_run(out).frames()
     found = {}
     for frame, column in ((frames.metrics, "metric"), (frames.profiles, "profile")):
         for row in frame.to_dict("records"):
+            if row[column].startswith(TIMED):
+                continue
             key = (row["cell"], row["seed"], row[column], row.get("position"))
             found[key] = row["value"]
     return found
@@ -108,6 +114,31 @@ def test_workers_and_order_leave_every_bit(undisturbed, tmp_path):
     summary = ablations.run(shuffled, tmp_path, workers=2)
     assert summary.states == {"done": 8}
     assert values(tmp_path) == reference
+
+
+def test_costs_are_exact_and_times_are_measured_against_the_baseline(tmp_path):
+    asked = grid(
+        factors={"depth": [1, 2]},
+        baseline={"depth": 2},
+        measures=[{"costs": {"contexts": [16, 32, 64, 128]}}, {"speed": {"repeats": 5}}],
+    )
+    ablations.run(asked, tmp_path / "inline", executor="inline")
+    ablations.run(asked, tmp_path / "local", workers=2)
+    assert values(tmp_path / "inline") == values(tmp_path / "local")
+    frames = ablations.open_run(tmp_path / "local").frames()
+    info = frames.metric_info.set_index(["form", "metric"])
+    assert info["exact"].groupby(info["measure"]).unique().map(list).to_dict() == {
+        "costs": [True],
+        "speed": [False],
+    }
+    value = frames.metrics.pivot_table(index="cell", columns="metric", values="value")
+    shallow, baseline = (
+        value.loc[frames.cells.set_index("depth").loc[level, "cell"]] for level in ("1", "2")
+    )
+    assert shallow["costs.cache_bytes"] == baseline["costs.cache_bytes"] / 2
+    assert shallow["speed.forward_ratio"] < baseline["speed.forward_ratio"]
+    again = ablations.run(asked, tmp_path / "local", executor="inline")
+    assert (again.reused, again.states) == (4, {})
 
 
 def test_a_second_run_measures_nothing(undisturbed):

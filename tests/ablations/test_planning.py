@@ -5,7 +5,9 @@ import pytest
 import ablations
 from ablations.engine import _missing_trials
 from ablations.grids.document import GridError
+from ablations.measures.parameters import Parameters
 from ablations.record import run_plan
+from ablations.trial import NotApplicable
 from registry import Execution, discover
 from tests.ablations.test_engine import GRID, grid, strange_catalog
 
@@ -44,6 +46,28 @@ def test_a_factor_that_changes_nothing_counted_is_refused(factors, measures, lin
     with pytest.raises(GridError) as caught:
         ablations.plan(asked)
     assert str(caught.value) == line
+
+
+def test_few_cells_are_counted_where_factors_have_effects(monkeypatch):
+    real, asked = Parameters.measure, []
+
+    def measure(self, context):
+        asked.append(context.architecture)
+        return real(self, context)
+
+    monkeypatch.setattr(Parameters, "measure", measure)
+    factors = {"norm": ["layernorm", "rmsnorm"], "depth": [2, 3, 4], "bias": [True, False]}
+    assert ablations.plan(grid(factors=factors, measures=["parameters"])).trials == 24
+    assert len(asked) == 4  # the first cell, and one for each factor
+
+
+def test_what_cannot_be_counted_is_not_refused(monkeypatch):
+    def measure(self, context):
+        raise NotApplicable("it depends")
+
+    monkeypatch.setattr(Parameters, "measure", measure)
+    asked = grid(factors={"activation": ["gelu", "silu"]}, measures=["parameters"])
+    assert ablations.plan(asked).trials == 4
 
 
 def test_what_a_pass_would_show_is_not_refused():
