@@ -26,8 +26,8 @@ MORE: Mapping[tuple[str, str], list[dict[str, Any]]] = {
 """Options beside those of the examples."""
 
 UNTRIED = {
-    ("attention", "gqa"): {"scale", "causal"},  # one implementation with mha
-    ("attention", "mqa"): {"qk_norm", "scale", "causal"},
+    ("attention", "gqa"): {"scale", "causal", "qkv"},  # one implementation with mha
+    ("attention", "mqa"): {"qk_norm", "scale", "causal", "qkv"},
     ("initializer", "gpt2"): {"std", "embedding_std"},
     ("initializer", "xavier"): {"embedding_std"},
     ("initializer", "kaiming_uniform"): {"embedding_std"},
