@@ -64,9 +64,8 @@ def _attend(
     if attn_mask is not None and attn_mask.dtype == torch.bool:
         hidden = attn_mask.logical_not()
         attn_mask = torch.zeros_like(attn_mask, dtype=query.dtype).masked_fill_(hidden, -torch.inf)
-    y: Tensor = _KERNEL(query, key, value, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)[
-        0
-    ]
+    y: Tensor
+    y, _ = _KERNEL(query, key, value, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)
     return y
 
 

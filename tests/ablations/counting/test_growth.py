@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ablations.counting.growth import quadratic_part
@@ -12,11 +12,13 @@ CONTEXTS = st.lists(st.integers(1, 2**17), min_size=4, max_size=7, unique=True)
 COEFFICIENTS = st.integers(0, 2**60)
 
 
+@settings(deadline=None)  # a busy machine
 @given(CONTEXTS, COEFFICIENTS, COEFFICIENTS, COEFFICIENTS)
 def test_a_quadratic_is_told_exactly(contexts, a, b, c):
     assert quadratic_part({n: a + b * n + c * n * n for n in contexts}) == c
 
 
+@settings(deadline=None)  # a busy machine
 @given(CONTEXTS, st.integers(1, 2**40))
 def test_a_cubic_is_no_quadratic(contexts, d):
     assert quadratic_part({n: d * n**3 for n in contexts}) is None
