@@ -28,6 +28,7 @@ class Architecture:
 
     `layers` has one entry a block, `depth` of them, also where `share_layers` makes consecutive
     blocks share their weights. `final_norm` is None for *auto*: as the last placement asks.
+    `embedding_dim` is None where the embeddings are as wide as the model and none is projected.
     `d_ff_rule` says in words where the feed-forward widths come from.
     """
 
@@ -40,12 +41,15 @@ class Architecture:
     initializer: Choice
     embedding_norm: Choice | None = None
     embedding_scale: float = 1.0
+    embedding_dim: int | None = None
     final_norm: bool | None = None
     qkv_bias: bool = True
     out_bias: bool = True
     feed_forward_bias: bool = True
     head_bias: bool = False
     tie_embeddings: bool = False
+    logit_scale: float = 1.0
+    logit_softcap: float | None = None
     attention_dropout: float = 0.0
     residual_dropout: float = 0.0
     share_layers: int = 1

@@ -250,6 +250,34 @@ def check(
 
 @app.command()
 @answers
+def recipes(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Recipes; all of them without names."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> Answer:
+    """Assemble published models without weights and compare their parameter counts.
+
+    A grid starts from one with `recipe: NAME`. Exit status 1 if a count is not as published.
+
+    Example: python -m ablations recipes llama-3-8b gpt2
+    """
+    from ablations.recipes.recipe import read_recipe, recipe_names
+
+    asked = [read_recipe(name) for name in dict.fromkeys(names or recipe_names())]
+    catalog = _installed(None)
+    from ablations.recipes.counting import count_recipe, summary
+
+    counted = [count_recipe(recipe, catalog) for recipe in asked]
+    status = 1 if any(one.differing for one in counted) else 0
+    if as_json:
+        return Answer(as_json_text([one.document for one in counted]), status)
+    return Answer("\n".join([*(one.text for one in counted), summary(counted)]), status)
+
+
+@app.command()
+@answers
 def schema() -> Answer:
     """Print the JSON Schema of grid.yaml, for editors that check and complete it.
 

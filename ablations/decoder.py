@@ -1,13 +1,14 @@
 """An architecture built: tokens → embedding → blocks → final norm → head → logits.
 
-Shapes: B batch, T tokens, D d_model, V vocabulary.
+Shapes: B batch, T tokens, D d_model, E width of the embeddings (D unless told), V vocabulary.
 
 Parameters are named (`i` counts blocks with weights of their own, `n` positions)
 
     token_embedding.weight   embedding_norm.*   positions.n.*   blocks.i.*   final_norm.*   head.*
 
-and within a block as its placement names its parts; the built-in placements use `attention_norm`,
-`attention`, `attention_residual`, `feed_forward_norm`, `feed_forward`, `feed_forward_residual`.
+with embeddings of another width embedding_projection.weight and head_projection.weight; and within
+a block as its placement names its parts; the built-in placements use `attention_norm`, `attention`,
+`attention_residual`, `feed_forward_norm`, `feed_forward`, `feed_forward_residual`.
 These names are stable.
 """
 
@@ -35,8 +36,9 @@ class Decoder(nn.Module):
     def __init__(self, architecture: Architecture, builder: Builder) -> None:
         super().__init__()
         self.architecture = architecture
-        d_model = architecture.d_model
-        self.token_embedding = nn.Embedding(architecture.vocab_size, d_model)
+        d_model, width = architecture.d_model, architecture.embedding_dim
+        self.token_embedding = nn.Embedding(architecture.vocab_size, width or d_model)
+        self.embedding_projection = nn.Linear(width, d_model, bias=False) if width else None
         self.embedding_norm = (
             builder.make("norm", architecture.embedding_norm, 0, "embedding_norm")
             if architecture.embedding_norm
@@ -53,7 +55,10 @@ class Decoder(nn.Module):
             if _wants_final_norm(architecture, self.blocks[-1])
             else None
         )
-        self.head = nn.Linear(d_model, architecture.vocab_size, bias=architecture.head_bias)
+        self.head_projection = nn.Linear(d_model, width, bias=False) if width else None
+        self.head = nn.Linear(
+            width or d_model, architecture.vocab_size, bias=architecture.head_bias
+        )
         if self.head.bias is not None:
             nn.init.zeros_(self.head.bias)
         if architecture.tie_embeddings:
@@ -63,8 +68,7 @@ class Decoder(nn.Module):
 
     def forward(self, tokens: Tensor, *, caches: Sequence[Any] | None = None) -> Tensor:
         """Token ids (B, T) → logits (B, T, V)."""
-        logits: Tensor = self.head(self.hidden(tokens, caches=caches))
-        return logits
+        return self.logits(self.hidden(tokens, caches=caches))
 
     def hidden(self, tokens: Tensor, *, caches: Sequence[Any] | None = None) -> Tensor:
         """Token ids (B, T) → the stack's output (B, T, D), after the final norm if there is one."""
@@ -82,17 +86,35 @@ class Decoder(nn.Module):
     def embed(self, tokens: Tensor, start: int = 0) -> Tensor:
         """Token ids (B, T), the first at position `start`, → the stream (B, T, D) before block 0.
 
-        Token embeddings times `embedding_scale`, then positions, then the embedding norm.
+        Token embeddings as `scaled` gives them, then positions, then the embedding norm.
         """
-        x: Tensor = self.token_embedding(tokens)  # (B, T, D)
-        if self.architecture.embedding_scale != 1:
-            x = x * self.architecture.embedding_scale
+        x = self.scaled(self.token_embedding(tokens))
         embed = getattr(self.positions[self._position_of[0]], "embed", None)
         if embed is not None:
             x = embed(x, torch.arange(start, start + tokens.shape[1], device=tokens.device))
         if self.embedding_norm is not None:
             x = self.embedding_norm(x)
         return x
+
+    def scaled(self, embedded: Tensor) -> Tensor:
+        """Token embeddings (…, E) times `embedding_scale`, projected to the model: (…, D)."""
+        if self.architecture.embedding_scale != 1:
+            embedded = embedded * self.architecture.embedding_scale
+        if self.embedding_projection is not None:
+            embedded = self.embedding_projection(embedded)
+        return embedded
+
+    def logits(self, y: Tensor) -> Tensor:
+        """The stack's output (B, T, D) → logits (B, T, V): projected, scaled, and bounded."""
+        architecture = self.architecture
+        if self.head_projection is not None:
+            y = self.head_projection(y)  # (B, T, E)
+        logits: Tensor = self.head(y)  # (B, T, V)
+        if architecture.logit_scale != 1:
+            logits = logits * architecture.logit_scale
+        if architecture.logit_softcap is not None:
+            logits = architecture.logit_softcap * (logits / architecture.logit_softcap).tanh()
+        return logits
 
     def block(self, layer: int) -> nn.Module:
         """The block that a token passes at that depth, from 0; shared ones come again."""

@@ -23,6 +23,8 @@ from registry.errors import InvalidSpec
 
 OWN_ROLES = {
     "token_embedding.weight": ParameterRole(role="token_embedding"),
+    "embedding_projection.weight": ParameterRole(role="embedding_projection"),
+    "head_projection.weight": ParameterRole(role="head_projection"),
     "head.weight": ParameterRole(role="head"),
     "head.bias": ParameterRole(role="bias"),
 }
@@ -190,7 +192,10 @@ def _gain(decoder: Decoder, piece: Slice) -> float:
 def _calibrate_positions(decoder: Decoder) -> None:
     """Tell the positions how large the scaled token embeddings came out."""
     weight = decoder.token_embedding.weight
-    rms = float(weight.double().square().mean().sqrt()) * decoder.architecture.embedding_scale
+    if decoder.embedding_projection is None:
+        rms = float(weight.double().square().mean().sqrt()) * decoder.architecture.embedding_scale
+    else:
+        rms = float(decoder.scaled(weight).double().square().mean().sqrt())
     for position in decoder.positions:
         calibrate = getattr(position, "calibrate", None)
         if calibrate is not None:

@@ -45,8 +45,8 @@ def probe_loss(
 ) -> Tensor:
     """The scalar loss of the stack's output (B, T, D), after its final norm if there is one.
 
-    `cross_entropy` alone goes through the head, to logits (B, T, V). Computed in float32, or in
-    float64 for float64 input.
+    `cross_entropy` alone goes on to logits (B, T, V), which `head` makes. Computed in float32, or
+    in float64 for float64 input.
     """
     dtype = torch.promote_types(output.dtype, torch.float32)
     if name == "cross_entropy":

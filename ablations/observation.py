@@ -1,6 +1,6 @@
 """One forward and backward pass, watched: what every observing measure of a trial shares.
 
-Shapes: B batch, T tokens, D d_model, V vocabulary.
+Shapes: B batch, T tokens, D d_model, E width of the embeddings, V vocabulary.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Observation:
     `streams[l]` (B, T, D) is the residual stream entering block l, `stream_gradients[l]` the
     loss's gradient there, `last_stream` (B, T, D) what leaves the last block, and `output`
     (B, T, D), with its gradient, what the head is handed. The
-    `embedded_gradient` (B, T, D) is taken at the token embeddings' output, so it reaches the
+    `embedded_gradient` (B, T, E) is taken at the token embeddings' output, so it reaches the
     embedding through the stack alone, also where the head is tied. `summed` (B, T, D) is what the
     embedding norm was given, None without one.
 
@@ -137,7 +137,7 @@ def observe_on(
     decoder.eval()
     with Watcher(decoder) as seen, contracts_watched(decoder):
         output = decoder.hidden(tokens)  # (B, T, D)
-    value = probe_loss(loss, output, decoder.head, targets, generator)
+    value = probe_loss(loss, output, decoder.logits, targets, generator)
     parameters = dict(decoder.named_parameters())
     structured = loss in STRUCTURED
     points = [seen.embedded[0], *seen.streams]
@@ -192,7 +192,11 @@ def pass_flops(decoder: Decoder, options: PassOptions) -> float:
     matrices = sum(
         blocks[layer // architecture.share_layers] for layer in range(architecture.depth)
     )
+    if decoder.embedding_projection is not None:
+        matrices += decoder.embedding_projection.weight.numel()
     if options.loss == "cross_entropy":
         matrices += decoder.head.weight.numel()
+        if decoder.head_projection is not None:
+            matrices += decoder.head_projection.weight.numel()
     scores = architecture.depth * 4 * length**2 * architecture.n_heads * architecture.head_dim
     return 3.0 * options.batch * (2 * length * matrices + scores)

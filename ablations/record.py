@@ -21,6 +21,9 @@ from registry.spec import Choice, ComponentSpec, Kind
 STATED = ("embedding_scale", "embedding_norm", "final_norm", "tie_embeddings", "dtype")
 """Settings that a figure taken at initialization states, beside the initializer's options."""
 
+STATED_IF_GIVEN = ("embedding_dim", "logit_scale", "logit_softcap")
+"""Those that it states where they are not left at what changes nothing."""
+
 
 def run_plan(
     plan: Plan, *, executor: str, execution: Execution, out: Path | None = None
@@ -105,7 +108,9 @@ def _metric_rows(plan: Plan) -> list[dict[str, Any]]:
     start = ", ".join(
         f"{setting.key} {setting.value}"
         for setting in plan.grid.settings()
-        if setting.key.startswith("initializer") or setting.key in STATED
+        if setting.key.startswith("initializer")
+        or setting.key in STATED
+        or (setting.key in STATED_IF_GIVEN and setting.origin != "default")
     )
     rows = []
     for measure in plan.grid.measures:

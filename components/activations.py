@@ -104,6 +104,19 @@ class GEGLU(Activation):
         return F.gelu(gate) * up
 
 
+class GEGLUTanh(Activation):
+    """Gated linear unit with a GELU gate in its tanh form.
+
+    y = gate · (1 + tanh(√(2/π) · (gate + 0.044715 gate³))) / 2 · up. (…, F), (…, F) → (…, F).
+    Paper: arXiv:2002.05202. Deviation: the tanh form of GELU, as Gemma has it (arXiv:2403.08295).
+    """
+
+    gated = True
+
+    def forward(self, gate: Tensor, up: Tensor) -> Tensor:
+        return F.gelu(gate, approximate="tanh") * up
+
+
 class ReGLU(Activation):
     """Gated linear unit with a ReLU gate.
 

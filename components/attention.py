@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
 import torch
-import torch.nn.functional as F
 from annotated_types import Gt
 from torch import Tensor, nn
 
 from components.attention_cache import KeyValueCache
+from components.attention_scoring import Scoring
 from components.norms import NoNorm
 from registry import Dims, Incompatible, Maker, ParameterRole
 from registry.contracts import Position
@@ -23,6 +23,7 @@ from registry.contracts import Position
 QKNorm = Literal["none", "per_head", "full_width"]
 Scale = Annotated[float, Gt(0)] | Literal["none"] | None
 Projection = Literal["fused", "separate"]
+SoftCap = Annotated[float, Gt(0)] | None
 Window = Annotated[int, Gt(0)] | None
 
 
@@ -33,7 +34,8 @@ class Attention(nn.Module):
 
     Options: `qk_norm` normalizes q and k before they are rotated, over each head's features or
     over all heads' (arXiv:2010.04245); `scale` is 1/sqrt(C) by default, `none` leaves scores as
-    they are; with `window` a token sees itself and the window - 1 tokens before it
+    they are; `softcap` c bounds scaled scores s, before bias and mask, to c · tanh(s / c)
+    (arXiv:2408.00118); with `window` a token sees itself and the window - 1 tokens before it
     (arXiv:2004.05150); `causal=False` lets a token see later ones too, for experiments;
     `qkv="separate"` computes q, k and v by a product each, with the same weights, not by one.
 
@@ -51,6 +53,7 @@ class Attention(nn.Module):
         *,
         qk_norm: QKNorm = "none",
         scale: Scale = None,
+        softcap: SoftCap = None,
         window: Window = None,
         causal: bool = True,
         qkv: Projection = "fused",
@@ -67,9 +70,12 @@ class Attention(nn.Module):
                 "a window must be shorter than the context, or it has no effect: got "
                 f"{window} and {dims.context}"
             )
-        self.scale = dims.head_dim**-0.5 if scale is None else 1.0 if scale == "none" else scale
-        self.window = window
-        self.causal = causal
+        self.scoring = Scoring(
+            scale=dims.head_dim**-0.5 if scale is None else 1.0 if scale == "none" else scale,
+            softcap=softcap,
+            window=window,
+            causal=causal,
+        )
         self.dropout = dims.attention_dropout
 
         self.widths = [heads * dims.head_dim for heads in self._heads]  # of q, k and v
@@ -103,22 +109,10 @@ class Attention(nn.Module):
         if cache is not None:
             k, v = cache.extend(k, v)  # (B, K, S + T, C)
             k_positions = torch.arange(cache.length - k.shape[-2], cache.length, device=x.device)
-        bias = self._bias(position, positions, k_positions, q.dtype)
-        # SDPA aligns its own causal mask top left, which is right for square scores alone.
-        square = len(positions) == len(k_positions)
-        plain = bias is None and self.window is None and (square or not self.causal)
-        mask = None if plain else self._mask(bias, positions, k_positions)
-        y = F.scaled_dot_product_attention(
-            q,
-            k,
-            v,
-            attn_mask=mask,
-            dropout_p=self.dropout if self.training else 0.0,
-            is_causal=self.causal and mask is None,
-            scale=self.scale,
-            enable_gqa=self.n_kv_heads != self.n_heads,
-        )  # (B, H, T, C)
-        y = y.transpose(1, 2).flatten(2)  # (B, T, H * C)
+        bias = self._bias(position, positions, k_positions)
+        dropout = self.dropout if self.training else 0.0
+        y = self.scoring.attend(q, k, v, bias, positions, k_positions, dropout=dropout)
+        y = y.transpose(1, 2).flatten(2)  # (B, H, T, C) → (B, T, H * C)
         projected: Tensor = self.out(y)  # (B, T, D)
         return projected
 
@@ -129,20 +123,15 @@ class Attention(nn.Module):
     def scores(self, x: Tensor, *, position: Position | None = None) -> Tensor:
         """x (B, T, D) → scaled scores (B, H, T, T), −inf where a query may not look."""
         q, k, _, positions = self._project(x, position, 0)
-        dtype = torch.promote_types(q.dtype, torch.float32)
-        k = k.repeat_interleave(self.n_heads // self.n_kv_heads, dim=1)  # (B, H, T, C)
-        scores = q.to(dtype) @ k.to(dtype).transpose(-1, -2) * self.scale  # (B, H, T, T)
-        bias = self._bias(position, positions, positions, dtype)
-        visible = self._visible(positions, positions)
-        if bias is not None:
-            scores = scores + bias
-        return scores.masked_fill(~visible, -torch.inf)
+        bias = self._bias(position, positions, positions)
+        return self.scoring.scores(q, k, bias, positions, positions)
 
     def new_cache(self) -> KeyValueCache:
         """An empty cache. Raises: Incompatible without a causal mask, as tokens to come matter."""
-        if not self.causal:
+        if not self.scoring.causal:
             raise Incompatible("a cache needs causal attention: got causal=False")
-        return KeyValueCache(keep=None if self.window is None else self.window - 1)
+        window = self.scoring.window
+        return KeyValueCache(keep=None if window is None else window - 1)
 
     def parameter_roles(self) -> Mapping[str, ParameterRole | Sequence[ParameterRole]]:
         q, k, v = self.widths
@@ -173,8 +162,8 @@ class Attention(nn.Module):
     def extra_repr(self) -> str:
         return (
             f"n_heads={self.n_heads}, n_kv_heads={self.n_kv_heads}, head_dim={self.head_dim}, "
-            f"qk_norm={self.qk_norm!r}, scale={self.scale:g}, window={self.window}, "
-            f"causal={self.causal}, fused={self.fused}"
+            f"qk_norm={self.qk_norm!r}, {self.scoring}, "
+            f"fused={self.fused}"
         )
 
     def _kv_heads(self, dims: Dims) -> int:
@@ -207,26 +196,11 @@ class Attention(nn.Module):
         return q, k, v, positions
 
     def _bias(
-        self,
-        position: Position | None,
-        q_positions: Tensor,
-        k_positions: Tensor,
-        dtype: torch.dtype,
+        self, position: Position | None, q_positions: Tensor, k_positions: Tensor
     ) -> Tensor | None:
+        """What a position adds to the scores, (H, T, S + T)."""
         bias = getattr(position, "bias", None)
-        if bias is None:
-            return None
-        added: Tensor = bias(self.n_heads, q_positions, k_positions)
-        return added.to(dtype)  # (H, T, S + T)
-
-    def _visible(self, q_positions: Tensor, k_positions: Tensor) -> Tensor:
-        distance = q_positions[:, None] - k_positions[None, :]  # (T, S + T)
-        visible = distance >= 0 if self.causal else torch.ones_like(distance, dtype=torch.bool)
-        return visible if self.window is None else visible & (distance.abs() < self.window)
-
-    def _mask(self, bias: Tensor | None, q_positions: Tensor, k_positions: Tensor) -> Tensor:
-        visible = self._visible(q_positions, k_positions)
-        return visible if bias is None else bias.masked_fill(~visible, -torch.inf)
+        return None if bias is None else bias(self.n_heads, q_positions, k_positions)
 
 
 class MultiHeadAttention(Attention):
@@ -274,6 +248,7 @@ class GroupedQueryAttention(Attention):
         n_kv_heads: Annotated[int, Gt(0)],
         qk_norm: QKNorm = "none",
         scale: Scale = None,
+        softcap: SoftCap = None,
         window: Window = None,
         causal: bool = True,
         qkv: Projection = "fused",
@@ -283,6 +258,7 @@ class GroupedQueryAttention(Attention):
             norm,
             qk_norm=qk_norm,
             scale=scale,
+            softcap=softcap,
             window=window,
             causal=causal,
             qkv=qkv,

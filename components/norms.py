@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from annotated_types import Gt
 from torch import Tensor, nn
 
-from registry import Dims, ParameterRole
+from registry import Dims, Incompatible, ParameterRole
 
 
 class _Norm(nn.Module):
@@ -67,10 +67,12 @@ class LayerNorm(_Norm):
 class RMSNorm(_Norm):
     """Divides each token by its root mean square.
 
-    y = x / sqrt(mean(x²) + eps) * weight + bias, over the features. (B, T, D) → (B, T, D).
-    Computed in float32, or in float64 for float64 input; the result has the dtype of x.
+    y = x / sqrt(mean(x²) + eps) * weight + bias, over the features; with `unit_offset`, 1 + weight
+    in place of weight (arXiv:2403.08295, Gemma), so that weight decay pulls the scale to one.
+    (B, T, D) → (B, T, D). Computed in float32, or in float64 for float64 input; the result has the
+    dtype of x.
 
-    Initialization: weight one, bias zero.
+    Initialization: weight one, with `unit_offset` zero; bias zero.
     Paper: arXiv:1910.07467. Deviation: eps is added to the mean square, as is usual; a bias is on
     offer, off by default.
     """
@@ -82,15 +84,27 @@ class RMSNorm(_Norm):
         eps: Annotated[float, Gt(0)] = 1e-5,
         weight: bool = True,
         bias: bool = False,
+        unit_offset: bool = False,
     ) -> None:
         super().__init__(dims.d_model, eps, weight, bias)
+        self.unit_offset = unit_offset
+        if unit_offset:
+            if self.weight is None:
+                raise Incompatible("unit_offset has no effect: the norm has no weight")
+            nn.init.zeros_(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:
         dtype = torch.promote_types(x.dtype, torch.float32)
-        y = F.rms_norm(x.to(dtype), x.shape[-1:], _cast(self.weight, dtype), self.eps)
+        weight = _cast(self.weight, dtype)
+        if self.unit_offset and weight is not None:
+            weight = 1 + weight
+        y = F.rms_norm(x.to(dtype), x.shape[-1:], weight, self.eps)
         if self.bias is not None:
             y = y + self.bias
         return y.to(x.dtype)
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, unit_offset={self.unit_offset}"
 
 
 class NoNorm(nn.Module):

@@ -10,13 +10,18 @@ SEES_ALL = "kept for experiments: without a causal mask a token sees later ones"
 
 EXAMPLES: Mapping[tuple[Kind, str], tuple[Example, ...]] = {
     (Kind.NORM, "layernorm"): (Example(), Example(options={"weight": False, "bias": False})),
-    (Kind.NORM, "rmsnorm"): (Example(), Example(options={"bias": True})),
+    (Kind.NORM, "rmsnorm"): (
+        Example(),
+        Example(options={"bias": True}),
+        Example(options={"unit_offset": True}),
+    ),
     (Kind.ATTENTION, "mha"): (
         Example(),
         Example(options={"qk_norm": "per_head"}),
         Example(options={"qk_norm": "full_width", "window": 3}),
         Example(options={"scale": "none"}),
         Example(options={"qkv": "separate"}),
+        Example(options={"softcap": 2.0}),
         Example(
             options={"causal": False},
             expected_failures={"causality": SEES_ALL, "prefix": SEES_ALL, "weights": SEES_ALL},
@@ -25,10 +30,17 @@ EXAMPLES: Mapping[tuple[Kind, str], tuple[Example, ...]] = {
     (Kind.ATTENTION, "gqa"): (
         Example(options={"n_kv_heads": 2}),
         Example(options={"n_kv_heads": 2, "qk_norm": "full_width", "window": 3}),
+        Example(options={"n_kv_heads": 2, "softcap": 2.0, "window": 3}),
     ),
     (Kind.ATTENTION, "mqa"): (Example(), Example(options={"window": 3})),
-    (Kind.POSITION, "sinusoidal"): (Example(), Example(options={"amplitude": 0.1})),
+    (Kind.POSITION, "learned"): (Example(), Example(options={"offset": 2})),
+    (Kind.POSITION, "sinusoidal"): (
+        Example(),
+        Example(options={"amplitude": 0.1}),
+        Example(options={"layout": "halves", "offset": 2}),
+    ),
     (Kind.POSITION, "rope"): (Example(), Example(options={"fraction": 0.5, "style": "pairs"})),
+    (Kind.POSITION, "alibi"): (Example(), Example(options={"scaled": True})),
     (Kind.RESIDUAL, "scaled"): (Example(), Example(options={"per_channel": True})),
     (Kind.RESIDUAL, "none"): (
         Example(
@@ -64,6 +76,12 @@ def register_components() -> list[ComponentSpec]:
             ("silu", "SiLU", "x · σ(x)", "arXiv:1702.03118"),
             ("swiglu", "SwiGLU", "gated: silu(gate) · up", "arXiv:2002.05202"),
             ("geglu", "GEGLU", "gated: gelu(gate) · up, exact", "arXiv:2002.05202"),
+            (
+                "geglu_tanh",
+                "GEGLUTanh",
+                "gated: gelu(gate) · up, in its tanh form",
+                "arXiv:2002.05202",
+            ),
             ("reglu", "ReGLU", "gated: max(gate, 0) · up", "arXiv:2002.05202"),
             ("glu", "GLU", "gated: σ(gate) · up", "arXiv:2002.05202"),
         ),

@@ -12,10 +12,12 @@ from typing import Annotated, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
-from annotated_types import Gt, Le
+from annotated_types import Ge, Gt, Le
 from torch import Tensor, nn
 
 from registry import Dims, Incompatible, ParameterRole
+
+Offset = Annotated[int, Ge(0)]
 
 
 class _Position(nn.Module):
@@ -37,18 +39,21 @@ class NoPosition(_Position):
 class Learned(_Position):
     """Adds a learned vector for each position.
 
-    y_t = x_t + table_t, table (context, D). (B, T, D) → (B, T, D).
+    y_t = x_t + table_(t + offset), table (context + offset, D). (B, T, D) → (B, T, D). The first
+    `offset` rows are never read: OPT (arXiv:2205.01068) has two of them, left over from padding.
 
     Initialization: by the initializer (role `position_embedding`).
     Paper: arXiv:1705.03122. Deviation: none. A position past the table raises ValueError.
     """
 
-    def __init__(self, dims: Dims) -> None:
+    def __init__(self, dims: Dims, *, offset: Offset = 0) -> None:
         super().__init__(dims)
-        self.table = nn.Parameter(torch.empty(dims.context, dims.d_model).normal_(0.0, 0.02))
+        rows = dims.context + offset
+        self.offset = offset
+        self.table = nn.Parameter(torch.empty(rows, dims.d_model).normal_(0.0, 0.02))
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
-        context = len(self.table)
+        context = len(self.table) - self.offset
         # A meta tensor has no values to look at, but its length says as much.
         needed = positions.numel()
         if needed and not positions.is_meta:
@@ -58,17 +63,23 @@ class Learned(_Position):
                 f"learned positions end with the context: expected at most {context} tokens, "
                 f"got {needed}"
             )
-        return x + F.embedding(positions, self.table)  # (T, D) over the batch
+        return x + F.embedding(positions + self.offset, self.table)  # (T, D) over the batch
 
     def parameter_roles(self) -> Mapping[str, ParameterRole]:
         return {"table": ParameterRole(role="position_embedding")}
+
+    def extra_repr(self) -> str:
+        return f"offset={self.offset}"
 
 
 class Sinusoidal(_Position):
     """Adds sines and cosines of the position, at wavelengths from 2π to 20000π.
 
-    y_t = x_t + amplitude · s_t, with s_t[2i] = sin(t / 10000^(2i/D)) and
-    s_t[2i+1] = cos(t / 10000^(2i/D)). (B, T, D) → (B, T, D), any T. Computed in float32 or better.
+    y_t = x_t + amplitude · s_(t + offset), with s_t[2i] = sin(t / 10000^(2i/D)) and
+    s_t[2i+1] = cos(t / 10000^(2i/D)). `layout: halves` is that of the paper's released code
+    (tensor2tensor), with n = D // 2: s_t[i] = sin(t / 10000^(i/(n-1))), s_t[n+i] the cosine, and a
+    last zero for an odd D; XGLM (arXiv:2112.10668) has it, with an offset of 2.
+    (B, T, D) → (B, T, D), any T. Computed in float32 or better.
 
     Initialization: a buffer `amplitude`; without the option it is set by `calibrate` so that the
     table over the context has the root mean square of the token embeddings (until then 1).
@@ -78,10 +89,21 @@ class Sinusoidal(_Position):
 
     amplitude: Tensor
 
-    def __init__(self, dims: Dims, *, amplitude: Annotated[float, Gt(0)] | None = None) -> None:
+    def __init__(
+        self,
+        dims: Dims,
+        *,
+        amplitude: Annotated[float, Gt(0)] | None = None,
+        layout: Literal["pairs", "halves"] = "pairs",
+        offset: Offset = 0,
+    ) -> None:
         super().__init__(dims)
+        if layout == "halves" and dims.d_model < 4:
+            raise Incompatible(f"layout 'halves' needs at least 4 features: got {dims.d_model}")
         self.d_model = dims.d_model
         self.context = dims.context
+        self.layout = layout
+        self.offset = offset
         self.calibrated = amplitude is None
         start = 1.0 if amplitude is None else float(amplitude)
         self.register_buffer("amplitude", torch.full((), start))
@@ -98,10 +120,20 @@ class Sinusoidal(_Position):
             self.amplitude.fill_(embedding_rms / float(table.square().mean().sqrt()))
 
     def _table(self, positions: Tensor) -> Tensor:
+        counted = positions[:, None] + self.offset  # (T, 1)
+        if self.layout == "halves":
+            half = self.d_model // 2
+            steps = torch.arange(half, dtype=positions.dtype, device=positions.device)
+            angles = counted * 10000.0 ** (-steps / (half - 1))  # (T, D // 2)
+            table = torch.cat((angles.sin(), angles.cos()), dim=-1)
+            return F.pad(table, (0, self.d_model % 2))  # (T, D)
         even = torch.arange(0, self.d_model, 2, dtype=positions.dtype, device=positions.device)
-        angles = positions[:, None] * 10000.0 ** (-even / self.d_model)  # (T, ceil(D / 2))
+        angles = counted * 10000.0 ** (-even / self.d_model)  # (T, ceil(D / 2))
         pairs = torch.stack((angles.sin(), angles.cos()), dim=-1)
         return pairs.flatten(1)[:, : self.d_model]  # (T, D)
+
+    def extra_repr(self) -> str:
+        return f"layout={self.layout!r}, offset={self.offset}"
 
 
 class Rotary(_Position):
@@ -171,16 +203,22 @@ class ALiBi(_Position):
 
     bias[h, q, k] = slope_h · (k - q); for H a power of two slope_h = 2^(-8h/H), h = 1 … H. For
     other H, with P the power of two below: the slopes of P heads, then the 1st, 3rd, 5th … of 2P.
+    With `scaled` the bias is divided by sqrt(C), as the scores are: Falcon (arXiv:2306.01116) adds
+    it to scores before it scales both.
     Positions (Tq,), (Tk,) → (H, Tq, Tk), in float64 (float32 where the device lacks it).
 
     Initialization: no parameters.
     Paper: arXiv:2108.12409, with its released recipe for other numbers of heads. Deviation: none.
     """
 
+    def __init__(self, dims: Dims, *, scaled: bool = False) -> None:
+        super().__init__(dims)
+        self.factor = dims.head_dim**-0.5 if scaled else 1.0
+
     def bias(self, n_heads: int, q_positions: Tensor, k_positions: Tensor) -> Tensor:
         device = q_positions.device
         dtype = torch.float32 if device.type == "mps" else torch.float64
-        slopes = torch.tensor(_slopes(n_heads), dtype=dtype, device=device)
+        slopes = torch.tensor(_slopes(n_heads), dtype=dtype, device=device) * self.factor
         distance = (k_positions[None, :] - q_positions[:, None]).to(dtype)  # (Tq, Tk)
         return slopes[:, None, None] * distance  # (H, Tq, Tk)
 

@@ -29,7 +29,11 @@ PARAMETERS = MeasureSpec(
         _count("attention", "Attention projections with their biases."),
         _count("feed_forward", "Feed-forward projections with their biases."),
         _count("norm", "Norm weights and biases, inside and outside the blocks."),
-        _count("other", "What residuals, placements, activations and positions hold."),
+        _count(
+            "other",
+            "What residuals, placements, activations and positions hold, and projections of the "
+            "embeddings.",
+        ),
         _count("bias", "Every bias, the norms' among them."),
     ),
     profiles=(

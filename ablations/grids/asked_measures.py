@@ -16,7 +16,7 @@ from ablations.models.written import entry
 from registry.errors import RegistryError
 from registry.spec import Choice, MeasureSpec
 
-_STATIC_BLIND = ("initializer", "embedding_scale", "dropout")
+_STATIC_BLIND = ("initializer", "embedding_scale", "logit_scale", "logit_softcap", "dropout")
 """Keys that shapes do not depend on."""
 
 

@@ -15,7 +15,7 @@ from ablations.models.written import parts_of, with_part
 from registry.catalog import Catalog
 from registry.spec import Choice
 
-_INFERRED = {"d_ff": DEFAULT_WORDS, "head_dim": "d_model / n_heads"}
+_INFERRED = {"d_ff": DEFAULT_WORDS, "head_dim": "d_model / n_heads", "embedding_dim": "d_model"}
 """What null stands for."""
 
 

@@ -1,6 +1,6 @@
 """Gradient flow at initialization: how the loss's gradient reaches each depth.
 
-Shapes: B batch, T tokens, D d_model, V vocabulary, L blocks.
+Shapes: B batch, T tokens, D d_model, E width of the embeddings, V vocabulary, L blocks.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Annotated
 
+import torch
 from annotated_types import Gt
 
 from ablations.data import RANDOM
@@ -63,6 +64,7 @@ class GradientFlow(OfAPass):
     is told in units of the loss over units of the embeddings: `gradient_unit` is what it would be,
     but for tokens that meet in a row, if the sensitivity of the stack's output y reached the
     embedding whole, rms(y) · ‖∂L/∂y‖ · scale / rms(u), u the scaled embeddings with positions.
+    Where embeddings are projected to the model's width, scale is what that makes of their size.
 
     Parameter gradients are told for each block and role. The key bias has a role of its own: its
     gradient is zero unless keys are rotated or normed, since softmax ignores what is added to all
@@ -97,7 +99,7 @@ class GradientFlow(OfAPass):
         summed = sizes[0] if seen.summed is None else rms(seen.summed)
         if summed:
             arriving = rms(seen.output) * norm(seen.output_gradient)
-            metrics["gradient_unit"] = arriving * context.architecture.embedding_scale / summed
+            metrics["gradient_unit"] = arriving * _embedding_gain(context, seen) / summed
         if seen.surviving_fraction is not None:
             metrics["surviving_fraction"] = seen.surviving_fraction
         marks = [CANCELLED_PROBE] if seen.cancelled else []
@@ -143,10 +145,20 @@ def _trends(sensitivity: list[float]) -> dict[str, float]:
     }
 
 
+def _embedding_gain(context: TrialContext, seen: Observation) -> float:
+    """What the scale, and a projection if there is one, make of the embeddings' size."""
+    decoder = context.decoder()
+    if decoder.embedding_projection is None:
+        return context.architecture.embedding_scale
+    with torch.no_grad():
+        embedded = decoder.token_embedding(seen.tokens)  # (B, T, E)
+        return rms(decoder.scaled(embedded)) / rms(embedded)
+
+
 def _embedding_norm(context: TrialContext, seen: Observation) -> float:
     """‖∂L/∂x_0‖ with the tokens of each vocabulary row summed, as the embedding collects them."""
-    gradient = seen.embedded_gradient.flatten(0, 1).double()  # (B·T, D)
-    rows = gradient.new_zeros(context.architecture.vocab_size, gradient.shape[1])  # (V, D)
+    gradient = seen.embedded_gradient.flatten(0, 1).double()  # (B·T, E)
+    rows = gradient.new_zeros(context.architecture.vocab_size, gradient.shape[1])  # (V, E)
     return norm(rows.index_add_(0, seen.tokens.flatten(), gradient))
 
 

@@ -9,6 +9,7 @@ from ablations.results import ProfileValues
 from ablations.trial import Measurement, TrialContext
 
 EMBEDDINGS = ("token_embedding", "position_embedding")
+PROJECTIONS = ("embedding_projection", "head_projection")
 BIASES = ("bias", "key_bias")
 
 
@@ -17,7 +18,8 @@ class Parameters:
 
     `non_embedding` excludes token and position embeddings and an untied head's matrix and bias.
     `attention`, `feed_forward` and `norm` count the weights and biases of those components
-    (a norm inside an attention is a norm), `other` the rest of what is inside a block;
+    (a norm inside an attention is a norm), `other` the rest of what is inside a block, and the
+    projections of embeddings that are not as wide as the model;
     `bias` counts every bias, a norm's too. `per_block` is the mean over the blocks that a token
     passes, so that shared blocks count each time.
     """
@@ -71,5 +73,5 @@ def _share(piece: Slice) -> str:
     if role in EMBEDDINGS:
         return "embedding"
     if piece.part is None:
-        return "head"
+        return "other" if role in PROJECTIONS else "head"
     return piece.part.kind if piece.part.kind in ("attention", "feed_forward", "norm") else "other"

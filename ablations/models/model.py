@@ -23,9 +23,8 @@ Size = Annotated[int, _SIZE, Expected(f"an integer from 1 to {MAX_SIZE}")]
 Depth = Annotated[int, Field(ge=1, le=MAX_DEPTH), Expected(f"an integer from 1 to {MAX_DEPTH}")]
 Flag = Annotated[bool, Expected("true or false")]
 Rate = Annotated[float, Field(ge=0, le=1), Expected("a number from 0 to 1")]
-Positive = Annotated[
-    float, Field(gt=0, le=1e6, allow_inf_nan=False), Expected("a number > 0, at most 1000000")
-]
+_POSITIVE = Field(gt=0, le=1e6, allow_inf_nan=False)
+Positive = Annotated[float, _POSITIVE, Expected("a number > 0, at most 1000000")]
 
 NAME_SCHEMA = {"type": "string", "description": "name of a component"}
 ONE_SCHEMA = {
@@ -145,7 +144,23 @@ class Model(Strict):
     embedding_norm: Annotated[
         Any, WithJsonSchema({"anyOf": [*ONE_SCHEMA["anyOf"], {"type": "null"}]})
     ] = Field(default=None, description="a norm on the embeddings")
-    embedding_scale: Positive = Field(default=1.0, description="factor on the token embeddings")
+    embedding_scale: Annotated[
+        Annotated[float, _POSITIVE] | Literal["sqrt_d_model"],
+        Expected("a number > 0, at most 1000000, or sqrt_d_model"),
+    ] = Field(default=1.0, description="factor on the token embeddings")
+    embedding_dim: Annotated[
+        Annotated[int, _SIZE] | None, Expected(f"an integer from 1 to {MAX_SIZE} or null")
+    ] = Field(
+        default=None,
+        description="width of the token embeddings, projected to the model's and back before the "
+        "head; by default d_model, without projections",
+    )
+    logit_scale: Positive = Field(default=1.0, description="factor on the logits")
+    logit_softcap: Annotated[
+        Annotated[float, _POSITIVE] | None, Expected("a number > 0, at most 1000000, or null")
+    ] = Field(
+        default=None, description="bounds the scaled logits z to c · tanh(z / c); null: unbounded"
+    )
     dropout: Annotated[
         Annotated[float, Field(ge=0, le=1)] | Dropout,
         Expected(

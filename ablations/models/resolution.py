@@ -95,13 +95,16 @@ class Resolver:
             layers=layers,
             initializer=self.chooser.components("initializer", model.initializer)[0],
             embedding_norm=embedding_norm[0] if embedding_norm else None,
-            embedding_scale=model.embedding_scale,
+            embedding_scale=_embedding_scale(model),
+            embedding_dim=None if model.embedding_dim == model.d_model else model.embedding_dim,
             final_norm=None if model.final_norm == "auto" else bool(model.final_norm),
             qkv_bias=bias.qkv,
             out_bias=bias.out,
             feed_forward_bias=bias.feed_forward,
             head_bias=bias.head,
             tie_embeddings=model.tie_embeddings,
+            logit_scale=model.logit_scale,
+            logit_softcap=model.logit_softcap,
             attention_dropout=dropout.attention,
             residual_dropout=dropout.residual,
             share_layers=model.share_layers,
@@ -139,6 +142,11 @@ class Resolver:
             rules[rule] = None
             blocks.append(BlockChoices(**parts, d_ff=d_ff))
         return tuple((blocks * -(-depth // period))[:depth]), "; ".join(rules)
+
+
+def _embedding_scale(model: Model) -> float:
+    scale = model.embedding_scale
+    return math.sqrt(model.d_model) if isinstance(scale, str) else scale
 
 
 def _check_sharing(layers: Sequence[BlockChoices], share: int) -> None:

@@ -13,9 +13,10 @@ from tests.ablations.dummies import parts
 
 NORMS = "known: absent, layernorm, odd, rmsnorm, unannotated"
 KEYS = (
-    "activation, attention, bias, context, d_ff, d_model, depth, dropout, embedding_norm, "
-    "embedding_scale, feed_forward, final_norm, head_dim, initializer, n_heads, norm, placement, "
-    "position, residual, share_layers, tie_embeddings, vocab_size"
+    "activation, attention, bias, context, d_ff, d_model, depth, dropout, embedding_dim, "
+    "embedding_norm, embedding_scale, feed_forward, final_norm, head_dim, initializer, "
+    "logit_scale, logit_softcap, n_heads, norm, placement, position, residual, share_layers, "
+    "tie_embeddings, vocab_size"
 )
 PREFIXES = (
     "activation, attention, bias, dropout, embedding_norm, feed_forward, gradient_flow, "

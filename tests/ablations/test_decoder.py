@@ -1,6 +1,7 @@
 """Assembly: what is built, in which order, under which names; what does not fit together."""
 
 import itertools
+import math
 
 import pytest
 import torch
@@ -11,7 +12,13 @@ from ablations.initialization import initialized_decoder
 from registry import Incompatible, InvalidSpec
 from tests.ablations.decoders import build, small, tokens
 
-ATTENTIONS = ["mha", {"gqa": {"n_kv_heads": 2}}, "mqa", {"mha": {"window": 5}}]
+ATTENTIONS = [
+    "mha",
+    {"gqa": {"n_kv_heads": 2}},
+    "mqa",
+    {"mha": {"window": 5}},
+    {"mha": {"softcap": 2.0}},
+]
 POSITIONS = ["none", "learned", "sinusoidal", "rope", "alibi"]
 PLACEMENTS = ["pre", "post", "sandwich", "post_sublayer", "parallel", "deepnorm"]
 
@@ -46,6 +53,46 @@ def test_the_embedding_is_scaled_before_positions_and_normed_after():
     ids = tokens()
     x = 3 * decoder.token_embedding.weight[ids] + decoder.positions[0].table[:16]
     torch.testing.assert_close(decoder.embed(ids), F.layer_norm(x, (32,)), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_embeddings_of_another_width_are_projected_and_back_before_the_head(tied):
+    decoder = build(embedding_dim=12, embedding_scale=3.0, tie_embeddings=tied).double()
+    shapes = {name: tuple(p.shape) for name, p in decoder.named_parameters()}
+    assert shapes["token_embedding.weight"] == (64, 12)
+    assert shapes["embedding_projection.weight"] == (32, 12)
+    assert shapes["head_projection.weight"] == (12, 32)
+    assert shapes.get("head.weight") == (None if tied else (64, 12))
+    ids = tokens()
+    x = 3 * decoder.token_embedding.weight[ids] @ decoder.embedding_projection.weight.T
+    x = x + decoder.positions[0].table[:16]
+    torch.testing.assert_close(decoder.embed(ids), x, rtol=0, atol=1e-12)
+    y = decoder.hidden(ids) @ decoder.head_projection.weight.T @ decoder.head.weight.T
+    torch.testing.assert_close(decoder(ids), y, rtol=0, atol=1e-12)
+
+
+def test_embeddings_as_wide_as_the_model_are_not_projected():
+    assert build(embedding_dim=32).embedding_projection is None
+    names = {name for name, _ in build(embedding_dim=32).named_parameters()}
+    assert names == {name for name, _ in build().named_parameters()}
+
+
+def test_the_embedding_scale_may_follow_the_width():
+    scaled, plain = build(embedding_scale="sqrt_d_model"), build(position="none")
+    added = scaled.positions[0].table[:16]
+    expected = math.sqrt(32) * plain.embed(tokens()) + added
+    torch.testing.assert_close(scaled.embed(tokens()), expected)
+
+
+def test_logits_are_scaled_and_then_bounded():
+    model = {"bias": {"head": True}}
+    plain = build(**model).double()
+    z = plain(tokens())
+    scaled = build(**model, logit_scale=0.5).double()(tokens())
+    torch.testing.assert_close(scaled, 0.5 * z, rtol=0, atol=1e-15)
+    bounded = build(**model, logit_scale=50.0, logit_softcap=2.0).double()(tokens())
+    torch.testing.assert_close(bounded, 2 * (25 * z).tanh(), rtol=0, atol=1e-12)
+    assert 1.9 < bounded.abs().max() <= 2 < (50 * z).abs().max()
 
 
 @pytest.mark.parametrize(

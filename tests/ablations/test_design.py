@@ -85,11 +85,12 @@ def test_an_option_is_laid_over_the_component_that_is_chosen() -> None:
 CONTENT = (
     '{"measures":{},"model":{"activation":{"gelu":{}},"attention":{"mha":{"window":null}},'
     '"bias":{"feed_forward":true,"head":false,"out":true,"qkv":true},"context":64,"d_ff":null,'
-    '"d_model":256,"depth":12,"dropout":{"attention":0.0,"residual":0.0},"embedding_norm":null,'
-    '"embedding_scale":1.0,"feed_forward":{"mlp":{}},"final_norm":"auto","head_dim":null,'
-    '"initializer":{"normal":{"std":0.02}},"n_heads":4,"norm":{"layernorm":{"eps":1e-05}},'
-    '"placement":{"pre":{}},"position":{"learned":{}},"residual":{"add":{}},"share_layers":1,'
-    '"tie_embeddings":false,"vocab_size":256}}'
+    '"d_model":256,"depth":12,"dropout":{"attention":0.0,"residual":0.0},"embedding_dim":null,'
+    '"embedding_norm":null,"embedding_scale":1.0,"feed_forward":{"mlp":{}},"final_norm":"auto",'
+    '"head_dim":null,"initializer":{"normal":{"std":0.02}},"logit_scale":1.0,"logit_softcap":null,'
+    '"n_heads":4,"norm":{"layernorm":{"eps":1e-05}},"placement":{"pre":{}},'
+    '"position":{"learned":{}},"residual":{"add":{}},"share_layers":1,"tie_embeddings":false,'
+    '"vocab_size":256}}'
 )
 
 

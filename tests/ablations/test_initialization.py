@@ -125,6 +125,24 @@ def test_sinusoids_are_as_large_as_the_embeddings():
     )
 
 
+def test_sinusoids_are_as_large_as_projected_embeddings():
+    decoder = build(position="sinusoidal", embedding_dim=8, embedding_scale=5.0, context=256)
+    x = 5.0 * decoder.token_embedding.weight @ decoder.embedding_projection.weight.T
+    positions = decoder.positions[0].embed(torch.zeros(1, 256, 32), torch.arange(256))
+    assert float(positions.square().mean().sqrt()) == pytest.approx(
+        float(x.detach().square().mean().sqrt()), rel=1e-5
+    )
+
+
+def test_projections_of_the_embedding_change_no_other_weight():
+    ours, theirs = build().state_dict(), build(embedding_dim=8).state_dict()
+    projections = {"embedding_projection.weight", "head_projection.weight"}
+    assert set(theirs) - set(ours) == projections
+    assert all(0.01 < theirs[name].std() < 0.03 for name in projections)
+    changed = {name for name in ours if not torch.equal(ours[name], theirs[name])}
+    assert changed == {"token_embedding.weight", "head.weight"}
+
+
 def test_other_names_and_another_order_of_parts_change_no_initial_weight():
     ours, theirs = weights(), weights(placement="other_names")
     assert set(ours) == set(theirs)

@@ -125,6 +125,22 @@ def test_a_figure_states_what_it_was_computed_in_unless_shapes_tell_it(tmp_path)
     assert "dtype" not in rows["metric", "parameters.total"]["convention"]
 
 
+@pytest.mark.parametrize(
+    ("model", "stated"),
+    [
+        ({}, []),
+        ({"logit_scale": 2, "logit_softcap": 30}, ["logit_scale 2.0", "logit_softcap 30.0"]),
+        ({"embedding_dim": 12}, ["embedding_dim 12"]),
+    ],
+)
+def test_a_figure_states_what_was_done_to_embeddings_and_logits(model, stated):
+    asked = grid()
+    mapping = {**asked.document.data, "model": {**asked.document.data["model"], **model}}
+    told = info(ablations.load_grid(mapping), discover())
+    words = told["metric", "gradient_flow.loss"]["convention"].split(", ")
+    assert [word for word in words if word.startswith(("logit", "embedding_dim"))] == stated
+
+
 def test_a_class_that_two_plugins_register_is_told_as_each_ones(tmp_path):
     def record(owner, version):
         spec = ComponentSpec(

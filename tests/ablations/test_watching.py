@@ -164,7 +164,10 @@ def test_a_small_pass_is_marked_as_a_large_one_is(d_model, length):
         assert "cancelled_probe" not in honest.marks
 
 
-@pytest.mark.parametrize("changed", [{"embedding_norm": "layernorm"}, {"embedding_scale": 30.0}])
+@pytest.mark.parametrize(
+    "changed",
+    [{"embedding_norm": "layernorm"}, {"embedding_scale": 30.0}, {"embedding_dim": 64}],
+)
 def test_the_unit_of_the_embeddings_gradient_knows_what_stands_before_the_stream(changed):
     model = {"placement": "post", "d_model": 128, "depth": 2, "context": 64}
     for more in ({}, changed):

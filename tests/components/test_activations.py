@@ -31,6 +31,7 @@ PLAIN: dict[str, Callable[[float], float]] = {
 GATED: dict[str, Callable[[float], float]] = {
     "swiglu": lambda x: x * sigmoid(x),
     "geglu": gelu,
+    "geglu_tanh": gelu_tanh,
     "reglu": lambda x: max(x, 0.0),
     "glu": sigmoid,
 }

@@ -47,6 +47,7 @@ def by_hand(
     window: int | None = None,
     causal: bool = True,
     qk_norm: str = "none",
+    softcap: float | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Output and weights, query by query, from the parameters by name."""
     p = module.state_dict()
@@ -79,6 +80,8 @@ def by_hand(
                     if (s <= t or not causal) and (window is None or abs(t - s) < window)
                 ]
                 scores = [scale * float(queries[t] @ keys[s]) for s in seen]
+                if softcap is not None:
+                    scores = [softcap * math.tanh(score / softcap) for score in scores]
                 total = sum(math.exp(score) for score in scores)
                 for s, score in zip(seen, scores, strict=True):
                     weights[batch, head, t, s] = math.exp(score) / total
@@ -99,6 +102,9 @@ def by_hand(
         {"qk_norm": "per_head"},
         {"qk_norm": "full_width"},
         {"qk_norm": "per_head", "scale": "none", "window": 2},
+        {"softcap": 0.8},
+        {"softcap": 2, "scale": 0.7, "window": 3, "qk_norm": "per_head"},
+        {"softcap": 0.8, "causal": False},
     ],
     ids=str,
 )
@@ -115,7 +121,9 @@ def test_attention_equals_its_formula(choice: Choice, options: dict[str, Any]) -
     torch.testing.assert_close(module.weights(x), weights, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("options", [{}, {"window": 3}, {"qk_norm": "per_head"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"window": 3}, {"qk_norm": "per_head"}, {"softcap": 0.8}], ids=str
+)
 @pytest.mark.parametrize("place", POSITIONS, ids=label)
 @pytest.mark.parametrize("choice", ATTENTIONS, ids=label)
 def test_weights_are_probabilities_that_reproduce_the_output(
@@ -185,7 +193,9 @@ def test_mqa_and_mha_are_the_ends_of_gqa(n_kv_heads: int) -> None:
     assert torch.equal(grouped(x), end(x))
 
 
-@pytest.mark.parametrize("options", [{}, {"window": 3}, {"qk_norm": "full_width"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"window": 3}, {"qk_norm": "full_width"}, {"softcap": 0.8}], ids=str
+)
 @pytest.mark.parametrize("place", POSITIONS, ids=label)
 @pytest.mark.parametrize("choice", ATTENTIONS, ids=label)
 def test_no_token_sees_a_later_one(choice: Choice, place: Choice, options: dict[str, Any]) -> None:
@@ -220,6 +230,7 @@ def test_a_key_bias_has_no_gradient_unless_keys_are_rotated_or_normed() -> None:
     assert key_bias_gradient("rope") > 1e-2
     assert key_bias_gradient("none", qk_norm="per_head") > 1e-2
     assert key_bias_gradient("none", qk_norm="full_width") > 1e-2
+    assert key_bias_gradient("none", softcap=0.8) > 1e-2
 
 
 @pytest.mark.parametrize("choice", ATTENTIONS, ids=label)
@@ -237,17 +248,18 @@ def test_attention_without_mask_or_position_is_permutation_equivariant(choice: C
     assert error(attention(choice, causal=False), "alibi") > 1e-2
 
 
+@pytest.mark.parametrize("options", [{}, {"softcap": 0.8}], ids=str)
 @pytest.mark.parametrize("choice", ATTENTIONS, ids=label)
-def test_dropout_acts_in_training_alone(choice: Choice) -> None:
+def test_dropout_acts_in_training_alone(choice: Choice, options: dict[str, Any]) -> None:
     x = tokens(1, 9, WIDTH).expand(3000, -1, -1)
-    module = attention(choice, attention_dropout=0.5)
-    expected = attention(choice)(x).detach()
+    module = attention(choice, attention_dropout=0.5, **options)
+    expected = attention(choice, **options)(x).detach()
     assert torch.equal(module(x), expected)
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(0)
         y = module.train()(x)
         assert not torch.equal(module(x), y)
-        torch.testing.assert_close(attention(choice).train()(x), expected)
+        torch.testing.assert_close(attention(choice, **options).train()(x), expected)
     # What is kept is doubled, so the mean stays.
     assert float((y.mean(0) - expected[0]).norm() / expected[0].norm()) < 0.03
     assert float((y[0] - expected[0]).norm() / expected[0].norm()) > 0.1
@@ -337,11 +349,24 @@ def test_qk_norm_has_the_width_it_names(qk_norm: str, q_width: int, k_width: int
     assert module.k_norm.weight.shape == (k_width,)
 
 
+def test_a_soft_cap_bounds_the_scores_and_a_wide_one_changes_nothing() -> None:
+    x = tokens(2, 7, WIDTH)
+    capped, plain = attention("mha", softcap=0.5), attention("mha")
+    seen = torch.ones(7, 7).tril().bool()
+    assert plain.scores(x)[..., seen].abs().max() > 1
+    assert capped.scores(x)[..., seen].abs().max() < 0.5
+    torch.testing.assert_close(attention("mha", softcap=1e6)(x), plain(x), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"softcap": 0.8}], ids=str)
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("place", POSITIONS, ids=label)
 @pytest.mark.parametrize("choice", ATTENTIONS, ids=label)
-def test_half_precision_is_near_double(choice: Choice, place: Choice, dtype: torch.dtype) -> None:
-    module, position = attention(choice, dtype=dtype), randomize(build("position", place))
+def test_half_precision_is_near_double(
+    choice: Choice, place: Choice, dtype: torch.dtype, options: dict[str, Any]
+) -> None:
+    module = attention(choice, dtype=dtype, **options)
+    position = randomize(build("position", place))
     position = position.to(dtype)
     x = embedded(position, tokens(2, 9, WIDTH, dtype=dtype))
     y = module(x, position=position)

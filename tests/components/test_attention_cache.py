@@ -21,7 +21,11 @@ from tests.components.test_attention import HEAD_DIM, HEADS, KV_HEADS, WIDTH, at
 
 
 @pytest.mark.parametrize("chunks", [[1] * 9, [9], [4, 1, 1, 3], [2, 7]], ids=str)
-@pytest.mark.parametrize("options", [{}, {"window": 3}, {"qk_norm": "per_head"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"window": 3}, {"qk_norm": "per_head"}, {"softcap": 0.8, "window": 3}],
+    ids=str,
+)
 @pytest.mark.parametrize("place", POSITIONS, ids=label)
 @pytest.mark.parametrize("choice", ATTENTIONS, ids=label)
 def test_decoding_with_a_cache_equals_the_full_pass(

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from registry import ParameterRole
+from registry import Incompatible, ParameterRole
 from tests.components.makers import build, dims, randomize, tokens
 
 # Half precision may lose what rounding the result loses, nothing more.
@@ -113,6 +113,28 @@ def test_weight_and_bias_are_options(name: str, options: dict[str, bool], names:
 def test_only_layernorm_has_a_bias_by_default() -> None:
     assert build("norm", "layernorm").bias is not None
     assert build("norm", "rmsnorm").bias is None
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_unit_offset_is_added_to_the_weight(bias: bool) -> None:
+    module = norm("rmsnorm", unit_offset=True, bias=bias)
+    x = 3 * tokens(2, 5, 16) + 1
+    expected = by_hand("rmsnorm", x, 1 + module.weight, module.bias, 1e-5)
+    torch.testing.assert_close(module(x), expected, rtol=0, atol=1e-12)
+
+
+def test_a_unit_offset_starts_where_a_norm_without_it_does() -> None:
+    module = build("norm", ("rmsnorm", {"unit_offset": True}))
+    assert not module.weight.any()
+    assert module.parameter_roles() == {"weight": ParameterRole(role="norm")}
+    x = tokens(2, 5, 16)
+    assert torch.equal(module.double()(x), build("norm", "rmsnorm").double()(x))
+
+
+def test_a_unit_offset_needs_a_weight() -> None:
+    with pytest.raises(Incompatible) as caught:
+        build("norm", ("rmsnorm", {"unit_offset": True, "weight": False}))
+    assert str(caught.value) == "unit_offset has no effect: the norm has no weight"
 
 
 def test_none_is_the_identity() -> None:

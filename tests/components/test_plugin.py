@@ -32,6 +32,7 @@ NAMES = {
         "silu",
         "swiglu",
         "geglu",
+        "geglu_tanh",
         "reglu",
         "glu",
     },
@@ -46,6 +47,7 @@ NAMES = {
 _ATTENTION: dict[str, list[Any]] = {
     "qk_norm": ["per_head", "full_width"],
     "scale": ["none", 0.5],
+    "softcap": [0.5],
     "window": [3],
     "causal": [False],
     "qkv": ["separate"],
@@ -53,12 +55,14 @@ _ATTENTION: dict[str, list[Any]] = {
 _NORM: dict[str, list[Any]] = {"eps": [0.1], "weight": [False]}
 CHANGES: dict[tuple[str, str], dict[str, list[Any]]] = {
     ("norm", "layernorm"): {**_NORM, "bias": [False]},
-    ("norm", "rmsnorm"): {**_NORM, "bias": [True]},
+    ("norm", "rmsnorm"): {**_NORM, "bias": [True], "unit_offset": [True]},
     ("attention", "mha"): _ATTENTION,
     ("attention", "gqa"): {**_ATTENTION, "n_kv_heads": [1, 4]},
     ("attention", "mqa"): _ATTENTION,
-    ("position", "sinusoidal"): {"amplitude": [0.1]},
+    ("position", "learned"): {"offset": [2]},
+    ("position", "sinusoidal"): {"amplitude": [0.1], "layout": ["halves"], "offset": [2]},
     ("position", "rope"): {"theta": [100.0], "fraction": [0.5], "style": ["pairs"]},
+    ("position", "alibi"): {"scaled": [True]},
     ("residual", "scaled"): {"value": [0.5], "per_channel": [True]},
     ("residual", "gated"): {"initial": [0.5]},
     ("placement", "parallel"): {"norms": [2]},
@@ -101,7 +105,7 @@ def fingerprint(kind: str, choice: Choice) -> list[Tensor]:
         return [filled(choice, role) for role in ("up", "token_embedding")]
     parts = {**DEFAULTS, "norm": "rmsnorm", kind: choice}
     module = build("placement", parts["placement"], dims(), parts)
-    position = build("position", parts["position"])
+    position = randomize(build("position", parts["position"]))
     own = {name: p.clone() for name, p in module.state_dict().items() if "residual" in name}
     module = randomize(module)
     module.load_state_dict(own, strict=False)  # a residual's options are its initial values

@@ -167,11 +167,30 @@ def test_alibi_has_a_slope_for_every_head(n_heads: int) -> None:
     assert all(2**-8 <= slope < 1 for slope in slopes)
 
 
+@pytest.mark.parametrize("head_dim", [4, 6])
+def test_alibi_is_scaled_as_scores_are(head_dim: int) -> None:
+    sizes, positions = dims(head_dim=head_dim), torch.arange(5)
+    plain = position("alibi", sizes).bias(4, positions, positions)
+    scaled = position("alibi", sizes, scaled=True).bias(4, positions, positions)
+    torch.testing.assert_close(scaled, plain / math.sqrt(head_dim), rtol=1e-15, atol=0)
+
+
 def test_alibi_counts_from_the_given_positions() -> None:
     alibi = position("alibi")
     full = alibi.bias(4, torch.arange(9), torch.arange(9))
     part = alibi.bias(4, torch.arange(6, 9), torch.arange(4, 9))
     assert torch.equal(part, full[:, 6:, 4:])
+
+
+def released(d_model: int, positions: list[int]) -> Tensor:
+    """As the paper's released code lays them out: sines, then cosines."""
+    half = d_model // 2
+    waves = [10000 ** (-i / (half - 1)) for i in range(half)]
+    rows = [
+        [*(math.sin(t * wave) for wave in waves), *(math.cos(t * wave) for wave in waves)]
+        for t in positions
+    ]
+    return torch.tensor([row + [0.0] * (d_model % 2) for row in rows], dtype=torch.float64)
 
 
 def sinusoids(d_model: int, positions: list[int]) -> Tensor:
@@ -195,6 +214,30 @@ def test_sinusoidal_equals_its_formula(d_model: int, amplitude: float) -> None:
     torch.testing.assert_close(
         module.embed(x, torch.tensor(positions)), expected, rtol=0, atol=1e-7
     )
+
+
+@pytest.mark.parametrize("offset", [0, 2])
+@pytest.mark.parametrize("d_model", [16, 7])
+def test_sinusoidal_in_halves_equals_its_formula(d_model: int, offset: int) -> None:
+    options = {"amplitude": 1.0, "layout": "halves", "offset": offset}
+    module = position("sinusoidal", dims(d_model=d_model), **options).double()
+    x, positions = tokens(2, 4, d_model), [0, 3, 11, 5000]
+    expected = x + released(d_model, [t + offset for t in positions])
+    found = module.embed(x, torch.tensor(positions))
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-9)
+
+
+def test_an_offset_moves_the_sinusoids() -> None:
+    module = position("sinusoidal", amplitude=1.0, offset=3).double()
+    zeros = torch.zeros(1, 4, 16, dtype=torch.float64)
+    found = module.embed(zeros, torch.arange(4))[0]
+    torch.testing.assert_close(found, sinusoids(16, [3, 4, 5, 6]), rtol=0, atol=1e-12)
+
+
+def test_sinusoids_in_halves_need_two_wavelengths() -> None:
+    with pytest.raises(Incompatible) as caught:
+        position("sinusoidal", dims(d_model=3), layout="halves")
+    assert str(caught.value) == "layout 'halves' needs at least 4 features: got 3"
 
 
 @pytest.mark.parametrize("d_model", [16, 7])
@@ -227,9 +270,21 @@ def test_learned_adds_its_table() -> None:
         assert torch.equal(y[:, offset], x[:, offset] + module.table[4 + offset])
 
 
+def test_learned_reads_its_table_from_the_offset() -> None:
+    module = position("learned", offset=2).double()
+    assert module.table.shape == (14, 16)
+    x = tokens(2, 12, 16)
+    y = module.embed(x, torch.arange(12))
+    assert torch.equal(y, x + module.table[2:])
+    y.sum().backward()
+    assert not module.table.grad[:2].any()
+    assert module.table.grad[2:].all()
+
+
+@pytest.mark.parametrize("offset", [0, 2])
 @pytest.mark.parametrize("device", ["cpu", "meta"])
-def test_learned_ends_with_the_context(device: str) -> None:
-    module = position("learned").to(device)
+def test_learned_ends_with_the_context(device: str, offset: int) -> None:
+    module = position("learned", offset=offset).to(device)
     module.embed(torch.zeros(1, 12, 16, device=device), torch.arange(12, device=device))
     with pytest.raises(ValueError, match="context") as caught:
         module.embed(torch.zeros(1, 13, 16, device=device), torch.arange(13, device=device))

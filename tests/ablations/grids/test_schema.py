@@ -97,7 +97,24 @@ SIZE = "an integer from 1 to 2147483647"
         ({"final_norm": 1}, [("final_norm", "expected auto, true or false, not 1")]),
         (
             {"embedding_scale": float("nan")},
-            [("embedding_scale", "expected a number > 0, at most 1000000, not nan")],
+            [
+                (
+                    "embedding_scale",
+                    "expected a number > 0, at most 1000000, or sqrt_d_model, not nan",
+                )
+            ],
+        ),
+        (
+            {"embedding_scale": "sqrt", "embedding_dim": 0, "logit_scale": 0, "logit_softcap": -1},
+            [
+                (
+                    "embedding_scale",
+                    "expected a number > 0, at most 1000000, or sqrt_d_model, not 'sqrt'",
+                ),
+                ("embedding_dim", f"expected {SIZE} or null, not 0"),
+                ("logit_scale", "expected a number > 0, at most 1000000, not 0"),
+                ("logit_softcap", "expected a number > 0, at most 1000000, or null, not -1"),
+            ],
         ),
         ({"tie_embeddings": "yes"}, [("tie_embeddings", "expected true or false, not 'yes'")]),
         ({"nrom": "rmsnorm"}, [("nrom", f"unknown key; did you mean 'norm'? known: {MODEL_KEYS}")]),

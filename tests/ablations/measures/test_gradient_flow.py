@@ -127,11 +127,12 @@ def test_a_length_over_the_context_is_refused():
         observe(build(), PassOptions(length=17), context(small()).generator)
 
 
-def test_flops_against_torchs_own_counter():
+@pytest.mark.parametrize("model", [{}, {"embedding_dim": 24}])
+def test_flops_against_torchs_own_counter(model):
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
 
-    decoder = build(attention="mqa", activation="swiglu")
+    decoder = build(attention="mqa", activation="swiglu", **model)
     counter = FlopCounterMode(display=False)
     ids = torch.randint(64, (2, 16))
     with sdpa_kernel(SDPBackend.MATH), counter:

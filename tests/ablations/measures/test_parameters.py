@@ -96,6 +96,15 @@ def test_linear_biases_of_12_blocks_at_width_768():
     assert with_bias["bias"] == 82_944 + 19_200
 
 
+def test_projections_of_the_embedding_are_neither_embedding_nor_head():
+    counts, _ = count(embedding_dim=12)
+    assert counts["embedding"] == 64 * 12 + 16 * 32
+    assert counts["head"] == 64 * 12
+    assert counts["other"] == 2 * 12 * 32
+    parts = ("embedding", "head", "attention", "feed_forward", "norm", "other")
+    assert counts["total"] == sum(counts[part] for part in parts)
+
+
 def test_the_parts_add_up_and_shared_blocks_count_once_in_the_total():
     model = {
         "residual": {"scaled": {"per_channel": True}},

@@ -25,6 +25,9 @@ def test_the_defaults_of_a_model() -> None:
         "final_norm": "auto",
         "embedding_norm": None,
         "embedding_scale": 1.0,
+        "embedding_dim": None,
+        "logit_scale": 1.0,
+        "logit_softcap": None,
         "dropout": 0.0,
         "share_layers": 1,
     }

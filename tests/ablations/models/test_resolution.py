@@ -56,6 +56,9 @@ def test_every_value_reaches_the_architecture() -> None:
             "initializer": {"normal": {"std": 1}},
             "embedding_norm": "rmsnorm",
             "embedding_scale": 2,
+            "embedding_dim": 24,
+            "logit_scale": 3,
+            "logit_softcap": 30,
             "final_norm": False,
             "bias": {"qkv": False, "out": False, "feed_forward": False, "head": True},
             "tie_embeddings": True,
@@ -83,9 +86,17 @@ def test_every_value_reaches_the_architecture() -> None:
     assert architecture.embedding_norm is not None
     assert architecture.embedding_norm.name == "rmsnorm"
     assert (architecture.embedding_scale, architecture.final_norm) == (2.0, False)
+    assert architecture.embedding_dim == 24
+    assert (architecture.logit_scale, architecture.logit_softcap) == (3.0, 30.0)
     assert (architecture.head_bias, architecture.tie_embeddings) == (True, True)
     assert (architecture.residual_dropout, architecture.share_layers) == (0.2, 2)
     assert (architecture.vocab_size, architecture.d_ff_rule) == (11, "given")
+
+
+def test_what_follows_the_width_of_the_model() -> None:
+    architecture = resolve({"embedding_scale": "sqrt_d_model", "embedding_dim": 256}, parts())
+    assert architecture.embedding_scale == 16.0
+    assert architecture.embedding_dim is None  # as wide as the model: nothing to project
 
 
 def test_layers_repeat_to_the_depth_and_the_last_round_may_be_cut() -> None:
