@@ -1,15 +1,14 @@
-"""A grid's factors to its cells: every combination, each with what it is, or why it is skipped."""
+"""A grid's factors to its cells: combinations, each with what it is, or why it is skipped."""
 
 from __future__ import annotations
 
 import hashlib
-import itertools
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ablations.architecture import Architecture
+from ablations.combinations import combinations
 from ablations.grids.document import Fault
 from ablations.grids.placebo import LEVELS, PLACEBO, level_path
 from ablations.models.canonical import canonical_json, plain
@@ -24,8 +23,6 @@ from registry.spec import Choice
 if TYPE_CHECKING:
     from ablations.grid import Grid
     from ablations.grids.factors import Level
-
-MAX_CELLS = 10_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,20 +46,15 @@ class Cell:
     """The stream of a trial's seed that all is drawn from; the seed itself where empty."""
 
 
-def count(grid: Grid) -> int:
-    """The number of cells, skipped ones among them."""
-    return math.prod(len(factor.levels) for factor in grid.factors)
-
-
 def cells(grid: Grid, catalog: Catalog) -> Iterator[Cell]:
-    """Every cell of the grid, made as it is asked for; the first factor varies slowest.
+    """Every cell of the grid, made as it is asked for, in the order of `combinations`.
 
     Raises: GridError when two cells are the same.
     """
     maker = _Maker(grid, catalog)
     seen: dict[int, str] = {}
-    for chosen in itertools.product(*(factor.levels for factor in grid.factors)):
-        cell = maker.cell(dict(zip((f.name for f in grid.factors), chosen, strict=True)))
+    for levels in combinations(grid):
+        cell = maker.cell(levels)
         number = int(cell.cell, 16)
         if number in seen:
             words = f"two cells are the same: {seen[number]} and {cell.label}"
@@ -73,6 +65,8 @@ def cells(grid: Grid, catalog: Catalog) -> Iterator[Cell]:
 
 def check_levels(grid: Grid, cells: Iterable[Cell]) -> None:
     """Refuse a grid in which a level is skipped throughout: it could not be compared.
+
+    So is one whose baseline is skipped where every comparison is with it, one at a time.
 
     Raises: GridError with every such level and the reasons.
     """
@@ -86,6 +80,9 @@ def check_levels(grid: Grid, cells: Iterable[Cell]) -> None:
                 alive.add(pair)
             else:
                 reasons[pair].add(cell.skipped)
+        if grid.design == "one_at_a_time" and cell.skipped and cell.levels == grid.baseline:
+            words = "the baseline, with which every other cell is compared, is skipped: "
+            raise grid.document.error([Fault(("design",), words + cell.skipped)])
     if not alive:
         words = f"every cell is skipped: {'; '.join(sorted(set().union(*reasons.values())))}"
         raise grid.document.error([Fault(("factors",), words, True)])

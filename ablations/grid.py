@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, get_args
 
-from ablations.design import MAX_CELLS, count
+from ablations.combinations import MAX_CELLS, count
 from ablations.grids.asked_measures import AskedMeasure, check_modes, read_measures
 from ablations.grids.baseline import check_said, read_baseline
 from ablations.grids.document import Document, Fault, from_mapping
@@ -31,15 +31,19 @@ from registry.discovery import discover, with_plugins
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """A validated grid. `model` holds every key as written or at its default."""
+    """A validated grid.
+
+    `model` holds every key as written, as the recipe says, or at its default.
+    """
 
     name: str
+    recipe: str | None
     model: Mapping[str, Any]
     factors: tuple[Factor, ...]
     baseline: Mapping[str, str]
     seeds: tuple[int, ...]
     measures: tuple[AskedMeasure, ...]
-    design: Literal["full"]
+    design: Literal["full", "one_at_a_time"]
     exclude: tuple[Exclusion, ...]
     requires: tuple[str, ...]
     device: str
@@ -105,7 +109,7 @@ def _read(reading: Reading) -> Grid:
     for key in COMPONENT_KINDS:
         if key in reading.model:
             check = partial(reading.check_component, key, reading.model[key])
-            reading.faults.attempt(("model", key), check)
+            reading.faults.attempt(reading.start.path(key), check)
     levels = Levels(reading)
     for name in reading.levels:
         subject = read_subject(reading, measures, name)
@@ -116,7 +120,7 @@ def _read(reading: Reading) -> Grid:
     _check_seeds(reading)
     _check_requirements(reading)
     baseline = read_baseline(reading, measures, levels)
-    exclusions = read_exclusions(reading, levels)
+    exclusions = read_exclusions(reading, levels, baseline)
     if reading.faults.found:
         raise reading.document.error(reading.faults.found)
     file = GridFile.model_validate(reading.document.data)
@@ -139,6 +143,9 @@ def _read(reading: Reading) -> Grid:
     )
     seeds = tuple(range(file.seeds) if isinstance(file.seeds, int) else file.seeds)
     asked_for = [record.name for record in reading.catalog.plugins if record.asked]
+    sizes = file.scale_to.model_dump() if file.scale_to is not None else {}
+    recipe = reading.start.recipe
+    start = {f"scale_to.{key}": value for key, value in sizes.items() if value is not None}
     run = {
         "plugins": asked_for,
         "seeds": list(seeds),
@@ -150,7 +157,16 @@ def _read(reading: Reading) -> Grid:
         "timeout": file.timeout,
     }
     rows = (
-        *settings(model, reading.catalog, given=reading.given_keys(), factors=varied["model"]),
+        Setting("recipe", file.recipe or "null", "given" if file.recipe else "default"),
+        *([Setting("recipe.source", recipe.source, "recipe")] if recipe is not None else []),
+        *run_settings([], start, given=start),
+        *settings(
+            model,
+            reading.catalog,
+            given=reading.given_keys(),
+            factors=varied["model"],
+            origins=reading.start.origins,
+        ),
         *run_settings(
             [measure.choice for measure in asked],
             run,
@@ -160,6 +176,7 @@ def _read(reading: Reading) -> Grid:
     )
     return Grid(
         name=file.name,
+        recipe=file.recipe,
         model=model,
         factors=factors,
         baseline=baseline,

@@ -20,7 +20,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "form": ("metric", "profile"),
     "better": ("higher", "lower", "neither"),
     "scale": ("linear", "log"),
-    "origin": ("given", "default", "factor"),
+    "origin": ("given", "default", "factor", "recipe", "scaled"),
 }
 
 # What a column holds: text (never missing), integer, number (NaN and infinity are values), flag.
@@ -129,7 +129,9 @@ class Frames:
             loss that was not reached, which leaves nothing to compare but a last rank.
         factors: ``factor``, ``level``, ``position`` (order in the grid), ``baseline`` (true for one
             level of each factor).
-        settings: ``key``, ``value`` as text, ``origin`` (``given``, ``default`` or ``factor``).
+        settings: ``key``, ``value`` as text, ``origin``: ``given``, ``default`` or ``factor``; of
+            a grid that starts from a published model also ``recipe``, as that says, and ``scaled``,
+            worked out from it for other sizes.
         components: ``kind``, ``name``, ``plugin``, ``version``, ``options``, ``summary``,
             ``source``. An optional text ``conformance`` says what examining it found.
         environment: ``key``, ``value`` as text.

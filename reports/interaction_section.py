@@ -13,6 +13,11 @@ from reports.wording import bounds, change, counted, number, percent
 
 MAX_A_METRIC = 20
 
+NONE_TOGETHER = (
+    "No cell changes two factors at once, so nothing is said of interactions: an effect is that of "
+    "its level beside the baselines of all other factors, and may be another elsewhere."
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Interactions:
@@ -33,6 +38,8 @@ def interactions_section(
     """
     if table.empty:
         return None
+    if not table[["n_pairs", "n_dropped"]].to_numpy().any():
+        return Interactions(said=NONE_TOGETHER, table=None)
     table = table.assign(size=size(table), shown=beyond_noise(table))
     primary = table[table["primary"]]
     shown = primary[primary["shown"]]

@@ -90,11 +90,12 @@ def exploratory(real: pd.DataFrame, between: pd.DataFrame) -> Iterator[Finding]:
         if len(pairs_of):
             shown = int(pairs_of["shown"].sum())
             told += f" and {shown:,} of {counted(len(pairs_of), 'interaction')}"
+        depend = ""
+        if (rest["n_pairs"] > 1).any():  # a single pair says nothing of the others
+            n_depend = int(rest["depends"].sum())
+            depend = f", and {n_depend:,} of the effects depend on the other factors"
         yield Finding(
             kind=EXPLORATORY,
-            claim=(
-                f"Exploratory: {told} on {metrics} {lie} outside noise, and "
-                f"{int(rest['depends'].sum()):,} of the effects depend on the other factors"
-            ),
+            claim=f"Exploratory: {told} on {metrics} {lie} outside noise{depend}",
             support=f"false discovery rate 5{PERCENT}; the table of effects has them",
         )

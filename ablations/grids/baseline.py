@@ -12,8 +12,9 @@ from ablations.grids.faults import Faulty
 from ablations.grids.levels import Levels
 from ablations.grids.placebo import PLACEBO
 from ablations.grids.reading import Reading
+from ablations.models.canonical import plain
 from ablations.models.labels import level_label
-from ablations.models.model import PARTS
+from ablations.models.model import PARTS, Model
 from ablations.models.written import entries
 from registry.errors import nearest
 
@@ -51,11 +52,46 @@ def read_baseline(
         if name not in named:
             said = [value for _, value in _said(reading, measures, subject)]
             key, part = subject.key, subject.part
-            if not said and part and key in PARTS and key in reading.model:
+            if not said and part and key in PARTS and key in reading.start.given:
                 said = [reading.resolver.canonical_value(key, reading.model[key])[part]]
+            if not said and subject.scope == "model" and reading.start.recipe is not None:
+                said = _recipe_says(reading, subject)
+                _check_recipe(reading, levels, name, said)
             label = levels.find(name, said[0]) if said else None
         baseline[name] = label or levels.labels(name)[0]
     return baseline
+
+
+def _recipe_says(reading: Reading, subject: Subject) -> list[Any]:
+    """What a recipe's model has for a factor, defaults among it; nothing of an option whose
+    component varies too."""
+    key, part = subject.key, subject.part
+    value = reading.model.get(key, Model.model_fields[key].default)
+    if not part:
+        return [value]
+    if key in reading.levels or value is None:
+        return []
+    if key in PARTS:
+        return [reading.resolver.canonical_value(key, value)[part]]
+    try:
+        choices = reading.resolver.chooser.components(key, value)
+    except Faulty:
+        return []  # told where it stands
+    return [choice.options[part] for choice in choices if part in choice.options]
+
+
+def _check_recipe(reading: Reading, levels: Levels, name: str, said: list[Any]) -> None:
+    """A baseline that nobody names is the recipe's own, or the comparison is with another model."""
+    if not said or None in levels.texts[name] or levels.find(name, said[0]) is not None:
+        return
+    assert reading.start.recipe is not None, "asked of grids with a recipe alone"
+    words = level_label(name, plain(said[0]))
+    reading.faults.add(
+        ("factors", name),
+        f"recipe {reading.start.recipe.name} has {words}, which is no level here: add it, or name "
+        f"in baseline what to compare with; {nearest(words, levels.labels(name))}",
+        True,
+    )
 
 
 def _said(
@@ -66,9 +102,10 @@ def _said(
     if subject.scope == "measure":
         measure = measures[key]
         return [((*measure.path, part), measure.options[part])] if part in measure.options else []
-    if key not in reading.model:
+    given = reading.start.given
+    if key not in given:
         return []
-    value = reading.model[key]
+    value = given[key]
     if not part:
         return [(("model", key), value)]
     if key in PARTS:

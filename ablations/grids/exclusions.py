@@ -18,7 +18,9 @@ class Exclusion:
     because: str
 
 
-def read_exclusions(reading: Reading, levels: Levels) -> list[Exclusion]:
+def read_exclusions(
+    reading: Reading, levels: Levels, baseline: Mapping[str, str]
+) -> list[Exclusion]:
     """Every exclusion, faults of those that name no cells or give no reason."""
     faults = reading.faults
     found: list[Exclusion] = []
@@ -43,5 +45,9 @@ def read_exclusions(reading: Reading, levels: Levels) -> list[Exclusion]:
         when = {name: label for name, label in named.items() if label is not None}
         if when and len(when) == len(named) and any(when == other.when for other in found):
             faults.add(path, "excludes the same cells as another exclusion")
+        away = sum(label != baseline.get(name) for name, label in when.items())
+        if reading.data.get("design") == "one_at_a_time" and away > 1:
+            words = "has no effect: one_at_a_time has no cell with more than one level away from"
+            faults.add(path, f"{words} the baseline")
         found.append(Exclusion(when=when, because=str(because)))
     return found

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ablations.architecture import Architecture
+from ablations.combinations import baseline_first
 from ablations.design import assemble
 from ablations.grids.document import DataPath, Fault
 from ablations.grids.factors import Factor, Level
@@ -46,12 +47,12 @@ def level_faults(grid: Grid, resolver: Resolver) -> list[Fault]:
     faults = []
     for factor in factors:
         others = [other for other in factors if other is not factor]
-        contexts = math.prod(len(other.levels) for other in others)
+        orders = [_beside(grid, other) for other in others]
+        contexts = math.prod(map(len, orders))
         bound = max(1, _EXAMINED // len(factor.levels))
         possible: set[str] = set()
         conflicts: dict[str, Conflict] = {}
         has_effect = len(factor.levels) == 1
-        orders = [_baseline_first(grid, other) for other in others]
         for context in itertools.islice(itertools.product(*orders), bound):
             chosen = dict(zip((other.name for other in others), context, strict=True))
             built: list[Architecture] = []
@@ -93,9 +94,12 @@ def _impossible(grid: Grid, conflict: Conflict) -> Fault:
     given = conflict.key in grid.document.data.get("model", {})
     varied = any(factor.name == conflict.key for factor in grid.factors)
     path: DataPath = ("factors" if varied and not given else "model", conflict.key)
+    if grid.recipe is not None and not given and not varied:
+        path = ("recipe",)
     return Fault(path, str(conflict))
 
 
-def _baseline_first(grid: Grid, factor: Factor) -> Sequence[Level]:
-    label = grid.baseline[factor.name]
-    return sorted(factor.levels, key=lambda level: level.label != label)
+def _beside(grid: Grid, factor: Factor) -> Sequence[Level]:
+    """The levels of a factor that stand beside all levels of another."""
+    levels = baseline_first(grid, factor)
+    return levels if grid.design == "full" else levels[:1]

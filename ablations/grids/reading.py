@@ -11,6 +11,7 @@ from ablations.grids.document import DataPath, Document, Fault
 from ablations.grids.faults import Faults, Faulty
 from ablations.grids.placebo import LEVELS, PLACEBO, misplaced
 from ablations.grids.schema import file_faults
+from ablations.grids.starting import Start, start_of
 from ablations.models.model import PARTS
 from ablations.models.resolution import Resolver
 from ablations.models.written import parts_of, with_part
@@ -26,10 +27,21 @@ class Reading:
         self.resolver = Resolver(catalog)
         self.faults = Faults(_file_faults(document.data))
         self.data = _without(document.data, [fault.path for fault in self.faults.found])
-        self.model: dict[str, Any] = self.data.get("model", {})
+        self.start = self._start()
+        self.model: dict[str, Any] = dict(self.start.model)
         self.levels: dict[str, list[Any]] = dict(self.data.get("factors", {}))
         if self.data.get(PLACEBO):
             self.levels[PLACEBO] = list(LEVELS)
+
+    def _start(self) -> Start:
+        """What the model starts from; without it nothing else can be judged. Raises: GridError."""
+        found = self.faults.found
+        if any(fault.path[:1] in (("recipe",), ("scale_to",)) for fault in found):
+            raise self.document.error(found)
+        try:
+            return start_of(self.data)
+        except Faulty as error:
+            raise self.document.error([*found, *error.faults]) from None
 
     def varied(self, key: str) -> dict[str, list[Any]]:
         """The options of a component key or measure that are factors, with their levels."""
@@ -56,14 +68,14 @@ class Reading:
 
     def given_keys(self) -> frozenset[str]:
         """The keys of the model that were written, parts and all."""
-        parts = []
+        given, parts = self.start.given, []
         for key, names in PARTS.items():
-            if key in self.model:
-                value = self.model[key]
+            if key in given:
+                value = given[key]
                 # A single value speaks for all parts but the head's bias.
                 own = value if isinstance(value, dict) else set(names) - {"head"}
                 parts += [f"{key}.{part}" for part in names if part in own]
-        return frozenset([*self.model, *parts])
+        return frozenset([*given, *parts])
 
 
 def _file_faults(data: Mapping[str, Any]) -> list[Fault]:

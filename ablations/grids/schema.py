@@ -18,6 +18,8 @@ from ablations.models.model import (
     Model,
     WidthRule,
 )
+from ablations.recipes.recipe import recipe_names
+from ablations.recipes.scaling import ScaleTo
 from registry.errors import nearest
 
 MAX_SEEDS = 10_000
@@ -57,8 +59,16 @@ class GridFile(Strict):
     name: Annotated[
         str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}$"), Expected(_NAME_WORDS)
     ] = Field(description="names the run's directory")
+    recipe: Annotated[
+        Annotated[str, WithJsonSchema({"type": "string", "enum": list(recipe_names())})] | None,
+        Expected("the name of a recipe"),
+    ] = Field(default=None, description="a published model to start from, as `recipes` lists them")
+    scale_to: Annotated[
+        ScaleTo | None, Expected("{d_model, depth, context: an integer}", mapping=lambda _: ScaleTo)
+    ] = Field(default=None, description="sizes at which the recipe is built, its ratios kept")
     model: Annotated[Model, Expected("a mapping of the model's keys")] = Field(
-        default=Model(), description="the decoder that the factors vary"
+        default=Model(),
+        description="the decoder that the factors vary; over a recipe, what it changes",
     )
     factors: Annotated[
         dict[str, _LEVELS], _MANY, Expected("a mapping with at least one factor")
@@ -82,8 +92,10 @@ class GridFile(Strict):
     measures: Annotated[list[Measured], _MANY, Expected("a list of at least one measure")] = Field(
         description="what is done to each trial"
     )
-    design: Annotated[Literal["full"], Expected("full")] = Field(
-        default="full", description="which combinations run; full: all"
+    design: Annotated[Literal["full", "one_at_a_time"], Expected("full or one_at_a_time")] = Field(
+        default="full",
+        description="which combinations run; full: all; one_at_a_time: the baseline, and in its "
+        "place each other level of each factor",
     )
     exclude: Annotated[list[Excluded], Expected("a list of exclusions")] = Field(
         default=[], description="combinations that are left out"
@@ -139,6 +151,7 @@ def model_faults(data: Mapping[str, Any]) -> list[Fault]:
 
 _OWNERS: dict[str | int, tuple[type[BaseModel], ...]] = {
     "model": (Model,),
+    "scale_to": (ScaleTo,),
     "bias": (Bias,),
     "dropout": (Dropout,),
     "d_ff": (WidthRule, LayerWidths),
@@ -163,4 +176,6 @@ def _fault(root: type[BaseModel], fault: Any) -> Fault:
     fields = {name: field for owner in owners for name, field in owner.model_fields.items()}
     if fault["type"] == "missing":
         return Fault(path[:-1], f"missing key {name!r}: {fields[name].description}")
+    if path[:-1] == ("model",) and name in GridFile.model_fields:
+        return Fault(path, "is a key of the grid: write it beside model, not in it", on_key=True)
     return Fault(path, f"unknown key; {nearest(name, fields)}", on_key=True)

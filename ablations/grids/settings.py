@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from ablations.grids.starting import Origin
 from ablations.models.canonical import plain
 from ablations.models.choosing import Chooser
 from ablations.models.labels import label
@@ -25,7 +26,7 @@ class Setting:
 
     key: str
     value: str
-    origin: Literal["given", "default", "factor"]
+    origin: Origin
 
 
 def settings(
@@ -34,23 +35,27 @@ def settings(
     *,
     given: Collection[str] = (),
     factors: Mapping[str, Sequence[Any]] | None = None,
+    origins: Mapping[str, Origin] | None = None,
 ) -> tuple[Setting, ...]:
     """Every value of a faultless model as written, and every option of its components.
 
     `given` holds the keys (and parts: `bias.qkv`) that a person wrote, `factors` the values of
-    those that vary.
+    those that vary, `origins` says where keys, parts and options come from that nobody wrote.
     """
     chooser = Chooser(catalog)
     factors = factors or {}
+    told: Mapping[str, Origin] = {**(origins or {}), **dict.fromkeys(given, "given")}
     rows: list[Setting] = []
     for key, value in Model.model_validate(model).whole().items():
         varied = parts_of(key, factors)
         if key in PARTS and key not in factors:
-            rows += [_setting(f"{key}.{part}", own, given, factors) for part, own in value.items()]
+            rows += [_setting(f"{key}.{part}", own, told, factors) for part, own in value.items()]
             continue
-        rows.append(_setting(key, value, given, factors))
+        rows.append(_setting(key, value, told, factors))
         if key in COMPONENT_KINDS:
-            rows += _options(chooser, key, factors.get(key, [value]), varied)
+            rows += _options(
+                chooser, key, factors.get(key, [value]), varied, {} if key in factors else told
+            )
         else:
             names = [f"{key}.{part}" for part in varied]
             rows += [Setting(name, _alternatives(name, factors[name]), "factor") for name in names]
@@ -73,29 +78,35 @@ def run_settings(
         _setting(
             f"{choice.name}.{option}",
             choice.options[option],
-            {f"{choice.name}.{name}" for name in choice.given},
+            {f"{choice.name}.{name}": "given" for name in choice.given},
             factors,
         )
         for choice in measures
         for option in sorted(choice.options)
     ]
-    return (*rows, *(_setting(key, plain(value), given, {}) for key, value in run.items()))
+    told: Mapping[str, Origin] = dict.fromkeys(given, "given")
+    return (*rows, *(_setting(key, plain(value), told, {}) for key, value in run.items()))
 
 
 def _setting(
-    name: str, value: Any, given: Collection[str], factors: Mapping[str, Sequence[Any]]
+    name: str, value: Any, told: Mapping[str, Origin], factors: Mapping[str, Sequence[Any]]
 ) -> Setting:
     levels = factors.get(name, [value])
     words = _INFERRED.get(name) if list(levels) == [None] else None
-    origin: Literal["given", "default", "factor"]
-    origin = "factor" if name in factors else "given" if name in given else "default"
+    origin: Origin = "factor" if name in factors else told.get(name, "default")
     return Setting(name, words or _alternatives(name, levels), origin)
 
 
 def _options(
-    chooser: Chooser, key: str, values: Sequence[Any], varied: Mapping[str, Sequence[Any]]
+    chooser: Chooser,
+    key: str,
+    values: Sequence[Any],
+    varied: Mapping[str, Sequence[Any]],
+    told: Mapping[str, Origin],
 ) -> Iterator[Setting]:
     """The options of the components that a key names at its levels, those that vary as factors."""
+    # One that a recipe wrote, and not a person: at other sizes it may have been worked out.
+    written: Origin = "recipe" if told.get(key) in ("recipe", "scaled") else "given"
     for value in values:
         where = key if len(values) == 1 else f"{key}={label(key, value)}"
         for part, levels in varied.items():
@@ -107,8 +118,8 @@ def _options(
                 if option in varied:
                     yield Setting(f"{key}.{option}", _alternatives("", varied[option]), "factor")
                     continue
-                origin: Literal["given", "default"]
-                origin = "given" if option in choice.given else "default"
+                named = f"{key}.{option}"
+                origin = told.get(named, written) if option in choice.given else "default"
                 yield Setting(f"{of}.{option}", label("", plain(choice.options[option])), origin)
 
 

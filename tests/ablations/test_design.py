@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ablations.design import MAX_CELLS, Cell, cells, check_levels, count
+from ablations.combinations import MAX_CELLS, count
+from ablations.design import Cell, cells, check_levels
 from ablations.grid import Grid, load_grid
 from ablations.grids.document import GridError
 from ablations.grids.factors import Level

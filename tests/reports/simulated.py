@@ -126,6 +126,24 @@ def set_state(
     )
 
 
+def one_at_a_time(frames: Frames) -> Frames:
+    """The baseline's cell, and those that differ from it in one factor."""
+    baseline = frames.factors[frames.factors["baseline"]].set_index("factor")["level"]
+    away = sum((frames.cells[name] != level).astype(int) for name, level in baseline.items())
+    cells = frames.cells[away <= 1].reset_index(drop=True)
+
+    def kept(frame: pd.DataFrame) -> pd.DataFrame:
+        return frame[frame["cell"].isin(cells["cell"])].reset_index(drop=True)
+
+    return replace(
+        frames,
+        cells=cells,
+        trials=kept(frames.trials),
+        metrics=kept(frames.metrics),
+        profiles=kept(frames.profiles),
+    )
+
+
 def default_run(seeds: int = 5, seed: int = 0) -> Frames:
     """The default grid: 72 cells, parameters and gradient flow, with the planted effects above."""
     rng = np.random.default_rng(seed)

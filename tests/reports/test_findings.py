@@ -17,6 +17,7 @@ from tests.reports.simulated import (
     default_run,
     interacting,
     make_frames,
+    one_at_a_time,
     set_state,
     twelve_cells,
 )
@@ -316,6 +317,15 @@ def test_exploratory_effects_are_counted_not_told(default: list[Finding]) -> Non
         text,
     )
     assert not any("raw_ratio" in f.text for f in default)
+
+
+def test_one_factor_at_a_time_nothing_is_said_of_the_others() -> None:
+    found = state_findings(one_at_a_time(default_run()))
+    (text,) = [plain(f.text) for f in found if f.kind == "exploratory"]
+    assert re.match(
+        r"Exploratory: \d+ of 21 effects on 3 further metrics lie outside noise \(", text
+    )
+    assert not [f for f in found if f.kind in ("depends", "interaction")]
 
 
 @example([5e-324] * 6 + [1e149] * 6, "linear")

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from reports import Frames
-from reports.interaction_section import MAX_A_METRIC, interactions_section
+from reports.interaction_section import MAX_A_METRIC, NONE_TOGETHER, interactions_section
 from reports.interactions import interaction_comparisons
-from tests.reports.simulated import interacting, make_frames, set_state
+from tests.reports.simulated import interacting, make_frames, one_at_a_time, set_state
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,14 @@ def test_without_any_beyond_noise_there_is_a_sentence_alone() -> None:
     assert section is not None
     assert section.said.startswith("0 of 1 interaction of two levels on primary metrics beyond")
     assert section.table is None
+
+
+def test_one_factor_at_a_time_tells_nothing_of_two() -> None:
+    values = np.random.default_rng(0).normal(size=(4, 3))
+    frames = one_at_a_time(make_frames({"a": ["0", "1"], "b": ["0", "1"]}, {"x": values}))
+    section = interactions_section(interaction_comparisons(frames))
+    assert section is not None
+    assert (section.said, section.table) == (NONE_TOGETHER, None)
 
 
 def test_one_factor_has_no_interaction() -> None:

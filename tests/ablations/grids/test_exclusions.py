@@ -7,6 +7,19 @@ from pathlib import Path
 from tests.ablations.loading import HEAD, refused
 
 
+def test_an_exclusion_of_cells_that_the_design_has_not(tmp_path: Path) -> None:
+    text = (
+        "design: one_at_a_time\nfactors: {norm: [layernorm, rmsnorm], depth: [2, 4, 6]}\n"
+        "baseline: {norm: layernorm, depth: 4}\nexclude:\n"
+        "  - {norm: rmsnorm, depth: 2, because: a}\n"
+        "  - {norm: layernorm, depth: 2, because: b}\n"
+    )
+    assert refused(tmp_path, HEAD + text) == [
+        "grid.yaml:7:5: exclude[0]: has no effect: one_at_a_time has no cell with more than one "
+        "level away from the baseline"
+    ]
+
+
 def test_faults_of_exclusions(tmp_path: Path) -> None:
     text = (
         "factors: {norm: [layernorm, rmsnorm]}\n"

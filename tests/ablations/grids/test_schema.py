@@ -139,16 +139,25 @@ def test_every_fault_of_a_file_is_told_at_once() -> None:
         "dtype": "float16",
         "timeout": 0,
         "threads": 0,
-        "recipe": "gpt2",
+        "recipe": 2,
+        "scale_to": {"d_model": 0, "dpeth": 3},
+        "recipes": "gpt2",
     }
     keys = (
         "baseline, design, device, dtype, exclude, factors, measures, model, name, placebo, "
-        "plugins, requires, seeds, threads, timeout"
+        "plugins, recipe, requires, scale_to, seeds, threads, timeout"
     )
     assert file_faults(data) == [
         Fault(
             ("name",),
             "expected 1 to 100 letters, digits, '-', '_' or '.', not starting with '.', not '../x'",
+        ),
+        Fault(("recipe",), "expected the name of a recipe, not 2"),
+        Fault(("scale_to", "d_model"), "expected an integer > 0 or null, not 0"),
+        Fault(
+            ("scale_to", "dpeth"),
+            "unknown key; did you mean 'depth'? known: context, d_model, depth",
+            on_key=True,
         ),
         Fault(("model", "depth"), "expected an integer from 1 to 4096, not 0"),
         Fault(
@@ -160,7 +169,7 @@ def test_every_fault_of_a_file_is_told_at_once() -> None:
         Fault(("seeds", 1), "expected an integer ≥ 0, not -1"),
         Fault(("seeds", 2), "expected an integer ≥ 0, not true"),
         Fault((), "missing key 'measures': what is done to each trial"),
-        Fault(("design",), "expected full, not 'fractional'"),
+        Fault(("design",), "expected full or one_at_a_time, not 'fractional'"),
         Fault(("plugins", 0), f"expected {PLUGIN}, not ''"),
         Fault(("plugins", 1), f"expected {PLUGIN}, not 1"),
         Fault(("requires", 0), "expected text such as 'my-plugin>=1.2', not 1"),
@@ -168,7 +177,7 @@ def test_every_fault_of_a_file_is_told_at_once() -> None:
         Fault(("dtype",), "expected float32, float64 or bfloat16, not 'float16'"),
         Fault(("timeout",), "expected a number of seconds > 0 or null, not 0"),
         Fault(("threads",), "expected an integer from 1 to 1024, not 0"),
-        Fault(("recipe",), f"unknown key; known: {keys}", on_key=True),
+        Fault(("recipes",), f"unknown key; did you mean 'recipe'? known: {keys}", on_key=True),
     ]
 
 
@@ -198,6 +207,9 @@ def test_the_json_schema_describes_every_key() -> None:
     assert set(model["properties"]) == set(Model.model_fields)
     for described in (schema["properties"], model["properties"]):
         assert all(entry["description"] for entry in described.values())
+    assert "llama-3-8b" in schema["properties"]["recipe"]["anyOf"][0]["enum"]
+    assert set(schema["$defs"]["ScaleTo"]["properties"]) == {"d_model", "depth", "context"}
+    assert schema["properties"]["design"]["enum"] == ["full", "one_at_a_time"]
     forms = model["properties"]["norm"]["anyOf"]
     assert [form["type"] for form in forms] == ["string", "object", "object"]
     assert len(model["properties"]["initializer"]["anyOf"]) == 2

@@ -1,0 +1,45 @@
+"""Which levels of a grid's factors make a cell together: all combinations, or one change each."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ablations.grid import Grid
+    from ablations.grids.factors import Factor, Level
+
+MAX_CELLS = 10_000_000
+
+
+def count(grid: Grid) -> int:
+    """The number of cells, skipped ones among them."""
+    sizes = [len(factor.levels) for factor in grid.factors]
+    return math.prod(sizes) if grid.design == "full" else 1 + sum(size - 1 for size in sizes)
+
+
+def combinations(grid: Grid) -> Iterator[dict[str, Level]]:
+    """The levels of each cell, by factor.
+
+    In a full design every combination, the first factor varying slowest; one at a time the
+    baseline, and then each other level of each factor in its place.
+    """
+    names = [factor.name for factor in grid.factors]
+    if grid.design == "full":
+        for chosen in itertools.product(*(factor.levels for factor in grid.factors)):
+            yield dict(zip(names, chosen, strict=True))
+        return
+    baseline = {factor.name: baseline_first(grid, factor)[0] for factor in grid.factors}
+    yield baseline
+    for factor in grid.factors:
+        for level in factor.levels:
+            if level is not baseline[factor.name]:
+                yield {**baseline, factor.name: level}
+
+
+def baseline_first(grid: Grid, factor: Factor) -> Sequence[Level]:
+    """The levels of a factor, that of the baseline before the others."""
+    label = grid.baseline[factor.name]
+    return sorted(factor.levels, key=lambda level: level.label != label)
