@@ -39,7 +39,11 @@ EXAMPLES: Mapping[tuple[Kind, str], tuple[Example, ...]] = {
         Example(options={"amplitude": 0.1}),
         Example(options={"layout": "halves", "offset": 2}),
     ),
-    (Kind.POSITION, "rope"): (Example(), Example(options={"fraction": 0.5, "style": "pairs"})),
+    (Kind.POSITION, "rope"): (
+        Example(),
+        Example(options={"fraction": 0.5, "style": "pairs"}),
+        Example(options={"theta": 100.0, "stretch": [4.0, 20]}),
+    ),
     (Kind.POSITION, "alibi"): (Example(), Example(options={"scaled": True})),
     (Kind.RESIDUAL, "scaled"): (Example(), Example(options={"per_channel": True})),
     (Kind.RESIDUAL, "none"): (

@@ -18,6 +18,9 @@ from torch import Tensor, nn
 from registry import Dims, Incompatible, ParameterRole
 
 Offset = Annotated[int, Ge(0)]
+Stretch = tuple[Annotated[float, Gt(1)], Annotated[int, Gt(0)]] | None
+TURNS_KEPT = 4
+"""Pairs that turn so often in the tokens trained on are not stretched."""
 
 
 class _Position(nn.Module):
@@ -142,6 +145,9 @@ class Rotary(_Position):
     (a, b) → (a cos φ - b sin φ, a sin φ + b cos φ), φ = t · theta^(-2i/R) for pair i of R rotated
     features: scores depend on offsets alone. The first R = fraction · C features are rotated, the
     others pass. `halves` pairs feature i with i + R/2, `pairs` pairs 2i with 2i + 1.
+    `stretch: [s, n]` is for contexts beyond the n tokens that a model was first trained on (Llama
+    3.1, arXiv:2407.21783): pairs that turn less than once in n tokens turn s times as slowly, those
+    that turn four times or more as before, and those between by a mean of both.
     q (B, H, T, C), k (B, K, T, C) → the same shapes, any T. Computed in float32, or in float64 for
     float64 input; the results have the dtypes of q and k.
 
@@ -157,20 +163,31 @@ class Rotary(_Position):
         theta: Annotated[float, Gt(0)] = 10000.0,
         fraction: Annotated[float, Gt(0), Le(1)] = 1.0,
         style: Literal["halves", "pairs"] = "halves",
+        stretch: Stretch = None,
     ) -> None:
         super().__init__(dims)
         self.theta = theta
         self.fraction = fraction
         self.style = style
+        self.stretch = stretch
         self._rotated(dims.head_dim)  # raises Incompatible before anything runs
 
     def rotate(self, q: Tensor, k: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
         rotated = self._rotated(q.shape[-1])
         dtype = torch.promote_types(q.dtype, torch.float32)
         even = torch.arange(0, rotated, 2, dtype=dtype, device=positions.device)
-        angles = positions.to(dtype)[:, None] * self.theta ** (-even / rotated)  # (T, R / 2)
-        cos, sin = angles.cos(), angles.sin()
+        angles = positions.to(dtype)[:, None] * self._stretched(self.theta ** (-even / rotated))
+        cos, sin = angles.cos(), angles.sin()  # (T, R / 2)
         return self._turn(q, cos, sin, rotated), self._turn(k, cos, sin, rotated)
+
+    def _stretched(self, frequencies: Tensor) -> Tensor:
+        """Radians a token, (R / 2,), the slow ones slower."""
+        if self.stretch is None:
+            return frequencies
+        factor, trained = self.stretch
+        turns = trained * frequencies / (2 * math.pi)
+        kept = ((turns - 1) / (TURNS_KEPT - 1)).clamp(0, 1)
+        return frequencies * (kept + (1 - kept) / factor)
 
     def _turn(self, x: Tensor, cos: Tensor, sin: Tensor, rotated: int) -> Tensor:
         if self.style == "halves":
@@ -195,7 +212,10 @@ class Rotary(_Position):
         return rotated
 
     def extra_repr(self) -> str:
-        return f"theta={self.theta:g}, fraction={self.fraction:g}, style={self.style!r}"
+        return (
+            f"theta={self.theta:g}, fraction={self.fraction:g}, style={self.style!r}, "
+            f"stretch={self.stretch}"
+        )
 
 
 class ALiBi(_Position):

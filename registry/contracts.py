@@ -77,10 +77,11 @@ class ParameterRole:
     a value stays the same whatever stands around the component, but not when its own sizes change.
 
     Common roles: `q`, `k`, `v`, `attention_output`, `gate`, `up`, `down`, `token_embedding`,
-    `position_embedding`, `head`, `norm`, `bias`. `initialized` says whether the initializer fills
-    it; by default it fills parameters of two or more dimensions, and others keep the value that
-    their constructor gave. `gradient=False` says that it may receive no gradient, as the bias of
-    keys that are neither rotated nor normed: conformance then asks for none.
+    `position_embedding`, `head`, `norm`, `bias`; of the decoder's own, `embedding_projection` and
+    `head_projection` too. `initialized` says whether the initializer fills it; by default it fills
+    parameters of two or more dimensions, and others keep the value that their constructor gave.
+    `gradient=False` says that it may receive no gradient, as the bias of keys that are neither
+    rotated nor normed: conformance then asks for none.
     """
 
     role: str

@@ -7,6 +7,7 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 import ablations
+from ablations.recipes.recipe import recipe_names
 from registry import discover
 from tests.readme import current
 
@@ -31,6 +32,21 @@ def test_its_grid_is_the_default_grid(tmp_path):
     assert [m.choice for m in ours.measures] == [m.choice for m in theirs.measures]
     planned = ablations.plan(ours)
     assert (len(planned.cells), planned.trials) == (72, 360)
+
+
+def test_its_grid_of_a_recipe_changes_one_part_at_a_time(tmp_path):
+    (block,) = [block for block in blocks("yaml") if "\nrecipe: " in block]
+    shown = tmp_path / "grid.yaml"
+    shown.write_text(block, encoding="utf-8")
+    planned = ablations.plan(ablations.load_grid(shown))
+    assert len(planned.cells) == len(planned.running) == 1 + 1 + 1 + 2 + 2
+    baseline = planned.cells[0].cell
+    assert baseline.label == "norm=rmsnorm activation=swiglu attention.n_kv_heads=2 placement=pre"
+    assert (baseline.architecture.n_heads, baseline.architecture.layers[0].d_ff) == (8, 896)
+
+
+def test_it_says_how_many_recipes_there_are():
+    assert f"{len(recipe_names())} in all" in README
 
 
 def test_the_measures_that_it_shows_can_be_asked_for():

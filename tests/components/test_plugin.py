@@ -61,7 +61,12 @@ CHANGES: dict[tuple[str, str], dict[str, list[Any]]] = {
     ("attention", "mqa"): _ATTENTION,
     ("position", "learned"): {"offset": [2]},
     ("position", "sinusoidal"): {"amplitude": [0.1], "layout": ["halves"], "offset": [2]},
-    ("position", "rope"): {"theta": [100.0], "fraction": [0.5], "style": ["pairs"]},
+    ("position", "rope"): {
+        "theta": [100.0],
+        "fraction": [0.5],
+        "style": ["pairs"],
+        "stretch": [[4.0, 20]],
+    },
     ("position", "alibi"): {"scaled": [True]},
     ("residual", "scaled"): {"value": [0.5], "per_channel": [True]},
     ("residual", "gated"): {"initial": [0.5]},

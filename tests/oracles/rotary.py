@@ -5,6 +5,7 @@ They differ in norms, in biases and in what is fused; the rest has the same name
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from torch import nn
@@ -70,10 +71,10 @@ def norm_biases(weights: dict[str, Source]) -> dict[str, Source]:
 
 
 def rotating(
-    family: str, *, theta: float = 100.0, fraction: float = 1.0, **values: Any
+    family: str, *, fraction: float = 1.0, rope: Mapping[str, Any] | None = None, **values: Any
 ) -> nn.Module:
     """A model of that family, whose rotations differ much over a few tokens."""
-    rope = {"rope_type": "default", "rope_theta": theta}
+    rope = {"rope_type": "default", "rope_theta": 100.0, **(rope or {})}
     if fraction != 1:
         rope["partial_rotary_factor"] = fraction
     return made(family, **{**SIZES, "pad_token_id": None, "rope_parameters": rope, **values})

@@ -53,7 +53,7 @@ CLASSES = {
     "llama-2-7b": LLAMA,
     "llama-3-70b": LLAMA,
     "llama-3-8b": LLAMA,
-    "llama-3.2-1b": TIED_LLAMA,
+    "llama-3.2-1b": "Llama 3.2",
     "llama-7b": LLAMA,
     "mistral-7b-v0.1": "Mistral, longer than its window",
     "mpt-7b": "MPT, 4 heads",

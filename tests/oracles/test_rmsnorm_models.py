@@ -130,6 +130,20 @@ ORACLES = [
         tie_word_embeddings=True,
     ),
     oracle(
+        "Llama 3.2",
+        "Llama",
+        TIED,
+        {"position": {"rope": {"theta": 100, "stretch": [4, 40]}}, "tie_embeddings": True},
+        tie_word_embeddings=True,
+        rope={
+            "rope_type": "llama3",
+            "factor": 4.0,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 40,
+        },
+    ),
+    oracle(
         "Mistral, longer than its window",
         "Mistral",
         LLAMA,
