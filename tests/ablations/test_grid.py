@@ -222,6 +222,11 @@ NAMES += ["embedding_norm", "embedding_norm.eps", "gradient_flow.batch", "traini
             ),
             "seeds": VALUES,
             "requires": VALUES,
+            "recipe": st.sampled_from(["gpt2", "llama-3-8b", "gemma-2-2b", "x"]) | VALUES,
+            "scale_to": st.dictionaries(
+                st.sampled_from(["d_model", "depth", "context"]), st.integers(0, 99) | VALUES
+            ),
+            "design": st.sampled_from(["full", "one_at_a_time"]) | VALUES,
         },
     )
 )
