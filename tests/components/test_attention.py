@@ -354,7 +354,7 @@ def test_a_soft_cap_bounds_the_scores_and_a_wide_one_changes_nothing() -> None:
     capped, plain = attention("mha", softcap=0.5), attention("mha")
     seen = torch.ones(7, 7).tril().bool()
     assert plain.scores(x)[..., seen].abs().max() > 1
-    assert capped.scores(x)[..., seen].abs().max() < 0.5
+    assert 0.49 < capped.scores(x)[..., seen].abs().max() <= 0.5
     torch.testing.assert_close(attention("mha", softcap=1e6)(x), plain(x), rtol=0, atol=1e-9)
 
 

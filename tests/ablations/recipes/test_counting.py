@@ -61,8 +61,10 @@ def test_a_gate_at_the_same_hidden_width_adds_half_of_the_feed_forward() -> None
     assert level["feed_forward"] == plain
 
 
-def test_a_total_that_counts_a_tied_head_twice_is_another() -> None:
+def test_other_totals_that_are_told_count_something_else_too() -> None:
+    """A tied head a second time; causal masks, which are buffers."""
     assert counts("qwen3-0.6b", tie_embeddings=False)["total"] == 751_632_384
+    assert counts("gpt2")["total"] + 12 * 1024**2 == 137_022_720
 
 
 def test_a_model_of_70_billion_takes_no_memory() -> None:

@@ -27,7 +27,7 @@ MORE: Mapping[tuple[str, str], list[dict[str, Any]]] = {
 
 UNTRIED = {
     ("attention", "gqa"): {"scale", "causal", "qkv"},  # one implementation with mha
-    ("attention", "mqa"): {"qk_norm", "scale", "causal", "qkv"},
+    ("attention", "mqa"): {"qk_norm", "scale", "softcap", "causal", "qkv"},
     ("initializer", "gpt2"): {"std", "embedding_std"},
     ("initializer", "xavier"): {"embedding_std"},
     ("initializer", "kaiming_uniform"): {"embedding_std"},
