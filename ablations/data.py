@@ -26,6 +26,9 @@ BYTES = 256
 LARGE = 1 << 28
 """Bytes of a file that is not read into memory as a whole."""
 
+Version = tuple[Path, int, int]
+"""A file, and what changes when it is edited: the time of that, and its size."""
+
 
 def sequences(
     source: str,
@@ -110,23 +113,22 @@ def text_of(source: str) -> NDArray[np.uint8]:
     """
     if source == TEXT:
         return _topics()
-    if not Path(source).is_dir():
-        return _bytes_of(Path(source))
-    files = files_of(source)
+    files = versions_of(source)
     if not files:
         raise OSError(errno.ENOENT, "No file in this folder")
-    return _joined(tuple((file, *_version(file)) for file in files))
+    return _joined(files)
 
 
-def _version(file: Path) -> tuple[int, int]:
-    """What changes when a file is edited."""
-    stat = file.stat()
-    return stat.st_mtime_ns, stat.st_size
+def versions_of(source: str) -> tuple[Version, ...]:
+    """The files behind a text. Raises: OSError for one that cannot be looked at."""
+    stats = [(file, file.stat()) for file in files_of(source)]
+    return tuple((file, stat.st_mtime_ns, stat.st_size) for file, stat in stats)
 
 
 @lru_cache(maxsize=2)
-def _joined(files: tuple[tuple[Path, int, int], ...]) -> NDArray[np.uint8]:
-    return np.concatenate([_bytes_of(file) for file, _, _ in files])
+def _joined(files: tuple[Version, ...]) -> NDArray[np.uint8]:
+    parts = [_bytes_of(file) for file, _, _ in files]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _bytes_of(path: Path) -> NDArray[np.uint8]:

@@ -36,13 +36,13 @@ ENGINE = (
 
 TRAINED = (
     "measures.gradient_flow",
+    "measures.of_training",
     "measures.signal_propagation",
     "tasks",
     "training.evaluating",
     "training.loop",
     "training.material",
     "training.optimizing",
-    "training.summary",
     "training.texts",
 )
 COUNTED = (
@@ -50,11 +50,14 @@ COUNTED = (
     "counting.fused_attention",
     "counting.growth",
     "counting.step",
+    "declared.costs",
+    "declared.profiles",
+    "training.optimizing",
 )
 BESIDE = {
     "ablations.measures.costs": COUNTED,
-    "ablations.measures.one_step": (*TRAINED, "measures.training"),
-    "ablations.measures.training": TRAINED,
+    "ablations.measures.one_step": TRAINED,
+    "ablations.measures.training": (*TRAINED, "training.summary"),
 }
 """Modules that the figures of a measure pass through, beside those and its own."""
 

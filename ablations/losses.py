@@ -23,6 +23,9 @@ IN_WORDS: dict[Loss, str] = {
     "mean_square": "mean square of the stack's output",
 }
 
+UNSCORED = -100
+"""The target of a position that no loss counts."""
+
 CANCELLED = 0.1
 """A probe of which the last norm keeps less than this share of what it keeps of noise is marked."""
 
@@ -48,13 +51,25 @@ def probe_loss(
     `cross_entropy` alone goes on to logits (B, T, V), which `head` makes. Computed in float32, or
     in float64 for float64 input.
     """
-    dtype = torch.promote_types(output.dtype, torch.float32)
     if name == "cross_entropy":
-        return F.cross_entropy(head(output).flatten(0, 1).to(dtype), targets.flatten())
-    y = output.to(dtype)
+        return cross_entropy(head(output), targets)
+    y = output.to(torch.promote_types(output.dtype, torch.float32))
     if name == "random_projection":
         return (torch.randn(y.shape, generator=generator("projection")).to(y) * y).sum()
     return y.sum() if name == "sum" else y.square().mean()
+
+
+def cross_entropy(
+    logits: Tensor, targets: Tensor, reduction: Literal["mean", "sum"] = "mean"
+) -> Tensor:
+    """Of logits (B, T, V) over the scored targets (B, T), in nats, in float32 or wider."""
+    wide = torch.promote_types(logits.dtype, torch.float32)
+    return F.cross_entropy(
+        logits.flatten(0, 1).to(wide),
+        targets.flatten(),
+        ignore_index=UNSCORED,
+        reduction=reduction,
+    )
 
 
 def surviving_fraction(

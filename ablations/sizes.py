@@ -1,4 +1,4 @@
-"""Sizes of tensors, summed in float64."""
+"""Sizes of tensors, summed in float64, and the types of their numbers."""
 
 from __future__ import annotations
 
@@ -16,3 +16,10 @@ def rms(tensor: Tensor) -> float:
 def norm(tensor: Tensor) -> float:
     """Euclidean norm over all elements."""
     return float(torch.linalg.vector_norm(tensor, dtype=torch.float64))
+
+
+def dtype_of(name: str) -> torch.dtype:
+    """The type that torch has by a name, as `float32`."""
+    dtype = getattr(torch, name)
+    assert isinstance(dtype, torch.dtype)
+    return dtype

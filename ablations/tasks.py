@@ -19,11 +19,9 @@ import torch
 from annotated_types import Ge, Gt
 from torch import Tensor
 
+from ablations.losses import UNSCORED
 from registry.errors import nearest
 from registry.options import check_options, signature_of
-
-UNSCORED = -100
-"""The target of a position that is not asked for anything."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,6 +21,7 @@ from ablations.decoder import Decoder, skeleton
 from ablations.initialization import initialized_decoder
 from ablations.observation import Observation, PassOptions, observe
 from ablations.results import ArrayValues, MeasureResult, ProfileValues, State, TrialResult
+from ablations.sizes import dtype_of
 from ablations.streams import generator_of, seeded_process, stream_seed
 from registry.errors import Incompatible
 from registry.spec import Choice
@@ -106,9 +107,7 @@ class TrialContext:
     @property
     def dtype(self) -> torch.dtype:
         """The type that the trial computes in."""
-        dtype = getattr(torch, self._trial.dtype)
-        assert isinstance(dtype, torch.dtype)
-        return dtype
+        return dtype_of(self._trial.dtype)
 
     def generator(self, name: str) -> torch.Generator:
         """A random stream of this trial's seed; equal names give equal streams in every cell."""

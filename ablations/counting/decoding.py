@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ablations.counting.fused_attention import FusedAttention
+from ablations.counting.step import address
 from ablations.decoder import Decoder
 
 _LOOKUPS = frozenset(
@@ -61,7 +62,7 @@ class _Reading(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self, parameters: Iterable[Tensor]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.count = 0
-        self._held = {int(p.untyped_storage()._cdata) for p in parameters}
+        self._held = {address(p) for p in parameters}
 
     def __torch_dispatch__(
         self,
@@ -74,7 +75,7 @@ class _Reading(TorchDispatchMode):  # type: ignore[no-untyped-call]
         out = func(*args, **given)
         if not func.is_view:
             for taken in _tensors((*args, *given.values())):
-                if int(taken.untyped_storage()._cdata) in self._held:
+                if address(taken) in self._held:
                     looked_up = func.overloadpacket in _LOOKUPS
                     self.count += out.numel() if looked_up else taken.numel()
         return out

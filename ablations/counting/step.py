@@ -66,7 +66,7 @@ class Saved:
 
     def __init__(self, known: Iterable[Tensor]) -> None:
         # Storages are held, so that none is freed and its address given to another.
-        self._known = {_address(tensor): tensor for tensor in known}
+        self._known = {address(tensor): tensor for tensor in known}
         self._kept: dict[int, torch.UntypedStorage] = {}
 
     @property
@@ -79,12 +79,12 @@ class Saved:
         return torch.autograd.graph.saved_tensors_hooks(self._pack, lambda tensor: tensor)
 
     def _pack(self, tensor: Tensor) -> Tensor:
-        if _address(tensor) not in self._known:
-            self._kept[_address(tensor)] = tensor.untyped_storage()
+        if address(tensor) not in self._known:
+            self._kept[address(tensor)] = tensor.untyped_storage()
         return tensor
 
 
-def _address(tensor: Tensor) -> int:
+def address(tensor: Tensor) -> int:
     """What tells a storage from all others that live."""
     return int(tensor.untyped_storage()._cdata)
 

@@ -90,7 +90,7 @@ _METRICS = (
     _cost("inference_bytes", "bytes", "Memory of decoding.", "weights and cache"),
 )
 
-_ALONG = (
+ALONG = (
     "forward_flops",
     "backward_flops",
     "forward_attention_flops",
@@ -115,6 +115,6 @@ COSTS = MeasureSpec(
     profiles=tuple(
         along_context(metric.name, metric.unit, metric.summary, metric.convention, scale="log")
         for metric in _METRICS
-        if metric.name in _ALONG
+        if metric.name in ALONG
     ),
 )

@@ -17,6 +17,7 @@ from torch import Tensor
 from ablations.architecture import Architecture
 from ablations.data import RANDOM
 from ablations.measures.of_a_pass import OfAPass
+from ablations.measures.trends import largest
 from ablations.observation import PassOptions
 from ablations.results import ArrayValues, ProfileValues
 from ablations.trial import Measurement, NotApplicable, TrialContext
@@ -140,12 +141,7 @@ def _mean(values: Iterable[float]) -> float:
     return math.fsum(known) / len(known) if all(map(math.isfinite, known)) else math.nan
 
 
-def _largest(values: Iterable[float]) -> float:
-    known = list(values)
-    return math.nan if any(map(math.isnan, known)) else max(known)
-
-
-SUMMARY = {"entropy": _mean, "row_max": _mean, "largest_logit": _largest}
+SUMMARY = {"entropy": _mean, "row_max": _mean, "largest_logit": largest}
 FIGURES = tuple(SUMMARY)
 """The figures, and how several attentions of a block, and the layers, are summed up."""
 

@@ -7,33 +7,23 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, Literal
 
-import torch
 from annotated_types import Gt, MinLen
 
 from ablations.architecture import Architecture
 from ablations.counting.decoding import cache_bytes, parameters_read
 from ablations.counting.growth import LEAST, quadratic_part
 from ablations.counting.step import Step, count_step
+from ablations.declared.costs import ALONG
 from ablations.decoder import Decoder, skeleton
 from ablations.results import ProfileValues
+from ablations.sizes import dtype_of
+from ablations.training.optimizing import Optimizer
 from ablations.trial import Measurement, NotApplicable, TrialContext
 from registry.errors import Incompatible
 
 Number = Literal["float64", "float32", "bfloat16", "float16"]
-Optimizer = Literal["adamw", "adam", "sgd"]
 Contexts = Annotated[tuple[Annotated[int, Gt(0)], ...], MinLen(1)]
 Grows = Mapping[str, Fraction | None]
-
-ALONG = (
-    "forward_flops",
-    "backward_flops",
-    "forward_attention_flops",
-    "activation_bytes",
-    "map_elements",
-    "cache_bytes",
-    "training_bytes",
-)
-"""What is told along the context too."""
 
 STATES = {"adamw": 2, "adam": 2, "sgd": 1}
 """Numbers that an optimizer keeps of each parameter; sgd with momentum."""
@@ -130,9 +120,9 @@ class Costs:
 
     def _at(self, decoder: Decoder, length: int) -> At:
         """Count one decoder on the meta device, which is left in the cache's type."""
-        decoder.to(_dtype(self._types["activations"]))
+        decoder.to(dtype_of(self._types["activations"]))
         step = count_step(decoder, batch=self._batch, length=length)
-        decoder.to(_dtype(self._types["cache"]))
+        decoder.to(dtype_of(self._types["cache"]))
         try:
             cache = cache_bytes(decoder, batch=self._batch, length=length)
         except Incompatible:
@@ -143,7 +133,7 @@ class Costs:
     def _figures(self, at: At, length: int, grows: Grows) -> dict[str, float]:
         """Everything that is told of one context."""
         tokens = self._batch * length
-        weights = at.parameters * _dtype(self._types["weights"]).itemsize
+        weights = at.parameters * dtype_of(self._types["weights"]).itemsize
         states = STATES[self._optimizer] * weights
         figures: dict[str, float] = {
             "forward_flops": at.step.forward / tokens,
@@ -180,9 +170,3 @@ def _built_for(architecture: Architecture, length: int) -> Decoder | None:
         return skeleton(replace(architecture, context=length))
     except Incompatible:
         return None
-
-
-def _dtype(name: str) -> torch.dtype:
-    dtype = getattr(torch, name)
-    assert isinstance(dtype, torch.dtype)
-    return dtype

@@ -12,21 +12,20 @@ import torch
 from annotated_types import Ge, Gt
 from torch import Tensor
 
-from ablations.architecture import Architecture
 from ablations.data import TEXT
 from ablations.decoder import Decoder
-from ablations.measures.training import Beta
-from ablations.observation import PassOptions, pass_flops
+from ablations.losses import cross_entropy
+from ablations.measures.of_training import Beta, OfTraining
 from ablations.results import ProfileValues
 from ablations.sizes import norm, rms
-from ablations.training.loop import Loop, Regime, cross_entropy
+from ablations.training.loop import Regime
 from ablations.training.material import Source
 from ablations.training.optimizing import Optimizer
 from ablations.trial import Measurement, TrialContext
 from ablations.watching import Watcher
 
 
-class OneStep:
+class OneStep(OfTraining):
     """The change of logits, loss and stream on a batch by one step on that same batch.
 
     Adam divides a gradient by its size, so that small gradients may move a model as far as large
@@ -55,9 +54,9 @@ class OneStep:
         weight_decay: Annotated[float, Ge(0)] = 0.1,
         clip_norm: Annotated[float, Gt(0)] | None = 1.0,
     ) -> None:
-        self._source = Source(data=data, tokenizer=tokenizer, task=task)
-        self._length = length
-        self._regime = Regime(
+        self.source = Source(data=data, tokenizer=tokenizer, task=task)
+        self.length = length
+        self.regime = Regime(
             learning_rate=learning_rate,
             steps=1,
             batch=batch,
@@ -70,39 +69,20 @@ class OneStep:
 
     def convention(self) -> str:
         """What the figures rest on, in words."""
-        regime = self._regime
+        regime = self.regime
         return (
-            f"one {regime.optimizer} step on {regime.batch} × {self._length or 'context'} tokens "
-            f"of {self._source.in_words}"
+            f"one {regime.optimizer} step on {regime.batch} × {self.length or 'context'} tokens "
+            f"of {self.source.in_words}"
         )
-
-    def unsupported(self, architecture: Architecture) -> str | None:
-        """Why a cell cannot be measured so, told before anything runs."""
-        return self._source.unsupported(architecture, self._length)
-
-    def files(self) -> list[str]:
-        """The text and the tokenizer that the figures depend on."""
-        return self._source.files()
 
     def flops(self, decoder: Decoder) -> float:
         """What one trial computes: a step, and two forward passes."""
-        return (
-            pass_flops(decoder, PassOptions(batch=self._regime.batch, length=self._length)) * 5 / 3
-        )
+        return self.step_flops(decoder) * 5 / 3
 
     def measure(self, context: TrialContext) -> Measurement:
         """Take the step, and return what it changed."""
-        architecture = context.architecture
-        length = self._length or architecture.context
-        loop = Loop(
-            context.fresh_decoder(torch.promote_types(context.dtype, torch.float32)),
-            self._regime,
-            self._source.material(length=length, vocab_size=architecture.vocab_size),
-            seed=context.seed,
-            generator=context.generator,
-            checkpoint=context.checkpoint,
-        )
-        tokens, targets = loop.first(self._regime.batch)
+        loop = self.loop(context, self.material(context.architecture))
+        tokens, targets = loop.first(self.regime.batch)
         logits, streams = _seen(loop.decoder, tokens)
         loop.decoder.train()
         loop.step(0)

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
-import torch
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Ge, Gt
 
 from ablations.architecture import Architecture
 from ablations.data import TEXT
 from ablations.decoder import Decoder
-from ablations.observation import PassOptions, pass_flops
+from ablations.measures.of_training import Beta, OfTraining
 from ablations.training.evaluating import reads_ahead
-from ablations.training.loop import Loop, Precision, Regime
+from ablations.training.loop import Precision, Regime
 from ablations.training.material import Source
 from ablations.training.optimizing import Optimizer, Schedule
 from ablations.training.summary import metrics, profiles
 from ablations.trial import Measurement, TrialContext
 
-Beta = Annotated[float, Ge(0), Lt(1)]
-
 LEAKS, STALLED = "leaks", "stalled"
 
 
-class Training:
+class Training(OfTraining):
     """Train a decoder on the next token of a text, or on a synthetic task.
 
     Every cell and seed starts from its initial weights (`initializer`), in training mode, so with
@@ -77,11 +73,11 @@ class Training:
         held_out_batches: Annotated[int, Gt(0)] = 8,
         probes: tuple[Annotated[int, Ge(0)], ...] = (),
     ) -> None:
-        self._source = Source(data=data, tokenizer=tokenizer, task=task)
-        self._length = length
-        self._dtype = dtype
+        self.source = Source(data=data, tokenizer=tokenizer, task=task)
+        self.length = length
+        self.precision = dtype
         self._target_loss = target_loss
-        self._regime = Regime(
+        self.regime = Regime(
             learning_rate=learning_rate,
             warmup_steps=warmup_steps,
             schedule=schedule,
@@ -100,15 +96,15 @@ class Training:
 
     def convention(self) -> str:
         """What the figures rest on, in words, but for what grids vary of an optimizer."""
-        regime = self._regime
+        regime = self.regime
         return (
-            f"next-token cross-entropy on {self._source.in_words}, "
-            f"{regime.batch} × {self._length or 'context'} tokens a step, {regime.optimizer}"
+            f"next-token cross-entropy on {self.source.in_words}, "
+            f"{regime.batch} × {self.length or 'context'} tokens a step, {regime.optimizer}"
         )
 
     def unsupported(self, architecture: Architecture) -> str | None:
         """Why a cell cannot be trained so, told before anything runs."""
-        regime = self._regime
+        regime = self.regime
         if regime.warmup_steps > regime.steps:
             return (
                 f"warmup_steps {regime.warmup_steps} is longer than the training, "
@@ -117,36 +113,21 @@ class Training:
         late = [step for step in regime.probes if step > regime.steps]
         if late:
             return f"probes are after steps 0 to {regime.steps}: got {late[0]}"
-        return self._source.unsupported(architecture, self._length)
-
-    def files(self) -> list[str]:
-        """The text and the tokenizer that the figures depend on."""
-        return self._source.files()
+        return super().unsupported(architecture)
 
     def flops(self, decoder: Decoder) -> float:
         """What one trial computes: the steps, and a third of one for each held-out batch."""
-        regime = self._regime
-        step = pass_flops(decoder, PassOptions(batch=regime.batch, length=self._length))
+        regime = self.regime
         looks = (len(regime.evaluated) + 1) * regime.held_out_batches
-        return step * (regime.steps + looks / 3)
+        return self.step_flops(decoder) * (regime.steps + looks / 3)
 
     def measure(self, context: TrialContext) -> Measurement:
         """Train, and return metrics and curves."""
-        architecture = context.architecture
-        length = self._length or architecture.context
-        material = self._source.material(length=length, vocab_size=architecture.vocab_size)
-        weights, autocast = self._precision(context.dtype)
-        training = Loop(
-            context.fresh_decoder(weights),
-            replace(self._regime, autocast=autocast),
-            material,
-            seed=context.seed,
-            generator=context.generator,
-            checkpoint=context.checkpoint,
-        )
+        material = self.material(context.architecture)
+        training = self.loop(context, material)
         leaks = reads_ahead(training.decoder, training.first(2)[0])
         history = training.run()
-        tokens = self._regime.batch * length
+        tokens = self.regime.batch * material.length
         found = metrics(history, material, target_loss=self._target_loss, tokens=tokens)
         marks = [*([LEAKS] if leaks else []), *([STALLED] if found["stalled"] else [])]
         return Measurement(
@@ -154,8 +135,3 @@ class Training:
             profiles=profiles(history, accuracy=material.scored_by_accuracy),
             marks=tuple(marks),
         )
-
-    def _precision(self, dtype: torch.dtype) -> tuple[torch.dtype, bool]:
-        """The type of the weights, and whether products are in bfloat16."""
-        asked = dtype if self._dtype is None else getattr(torch, self._dtype)
-        return torch.promote_types(asked, torch.float32), asked == torch.bfloat16

@@ -6,7 +6,7 @@ Shapes: L blocks, at least two.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 VANISHING, EXPLODING = 1e-2, 1e2
 """A sensitivity below, or above, so many times the last block's vanishes, or explodes."""
@@ -54,6 +54,12 @@ def furthest(values: Sequence[float]) -> tuple[int, float]:
     distances = [abs(math.log(r)) if 0 < r < math.inf else math.inf for r in ratios]
     layer = distances.index(max(distances))
     return layer, ratios[layer]
+
+
+def largest(values: Iterable[float]) -> float:
+    """The largest; NaN where one of them is."""
+    known = list(values)
+    return math.nan if any(map(math.isnan, known)) else max(known)
 
 
 def _over(value: float, reference: float) -> float:

@@ -5,23 +5,22 @@ Shapes: B batch, T tokens, V vocabulary, L blocks.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from ablations.breaches import contracts_watched
 from ablations.decoder import Decoder
+from ablations.losses import UNSCORED, cross_entropy
 from ablations.measures.gradient_flow import sensitivities
 from ablations.measures.signal_propagation import token_similarity, updates
-from ablations.measures.trends import ratio
+from ablations.measures.trends import largest, ratio
 from ablations.observation import observe_on
 from ablations.sizes import rms
-from ablations.training.material import IGNORED, Sequences
+from ablations.training.material import Sequences
 from ablations.watching import Watcher
 
 LOOKED_INTO = 2
@@ -40,10 +39,6 @@ class Evaluation:
     accuracy: float
     largest_logit: float | None
 
-    def plain(self) -> dict[str, Any]:
-        """Its values, as JSON takes them."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Probe:
@@ -52,13 +47,9 @@ class Probe:
     along_depth: Mapping[str, Mapping[int, float]]
     sensitivity_ratio: float
 
-    def plain(self) -> dict[str, Any]:
-        """Its values, as JSON takes them."""
-        return asdict(self)
-
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Probe:
-        """From what `plain` gave, its numbers of blocks being text by now."""
+        """From its fields as JSON gives them back: numbers of blocks are text by then."""
         rows = {
             name: {int(layer): value for layer, value in row.items()}
             for name, row in plain["along_depth"].items()
@@ -74,11 +65,9 @@ def evaluate(decoder: Decoder, held_out: Sequences, *, batch: int, batches: int)
     for place in range(batches):
         tokens, targets = held_out.take(place * batch, batch)
         logits = decoder(tokens)  # (B, T, V)
-        wide = torch.promote_types(logits.dtype, torch.float32)
-        flat, wanted = logits.flatten(0, 1).to(wide), targets.flatten()
-        loss += float(F.cross_entropy(flat, wanted, ignore_index=IGNORED, reduction="sum"))
-        right += int((flat.argmax(dim=-1) == wanted).sum())
-        scored += int((wanted != IGNORED).sum())
+        loss += float(cross_entropy(logits, targets, "sum"))
+        right += int((logits.argmax(dim=-1) == targets).sum())
+        scored += int((targets != UNSCORED).sum())
     return Evaluation(
         loss=loss / scored,
         accuracy=right / scored,
@@ -94,7 +83,7 @@ def _largest_logit(decoder: Decoder, tokens: Tensor) -> float | None:
         for mixing in seen.mixings
         if hasattr(mixing.module, "scores")
     ]
-    return (math.nan if any(map(math.isnan, scores)) else max(scores)) if scores else None
+    return largest(scores) if scores else None
 
 
 def probe(

@@ -8,18 +8,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from ablations.checkpoints import Checkpoint
 from ablations.decoder import Decoder
+from ablations.losses import cross_entropy
 from ablations.streams import seed_process, seeded_process
 from ablations.training.evaluating import Evaluation, Probe, evaluate, probe
-from ablations.training.material import IGNORED, Material, Sequences
+from ablations.training.material import Material, Sequences
 from ablations.training.optimizing import (
     FlatParameters,
     Optimizer,
@@ -218,8 +218,8 @@ class Loop:
         }
         state = {
             "done": self._done,
-            "evaluations": {k: v.plain() for k, v in self.history.evaluations.items()},
-            "probes": {k: v.plain() for k, v in self.history.probes.items()},
+            "evaluations": {k: asdict(v) for k, v in self.history.evaluations.items()},
+            "probes": {k: asdict(v) for k, v in self.history.probes.items()},
         }
         self._checkpoint.save(tensors, state)
 
@@ -241,9 +241,3 @@ class Loop:
             int(step): Probe.of(values) for step, values in state["probes"].items()
         }
         self._done = int(state["done"])
-
-
-def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
-    """Mean over the scored targets (B, T) of logits (B, T, V), in float32 or wider, in nats."""
-    wide = torch.promote_types(logits.dtype, torch.float32)
-    return F.cross_entropy(logits.flatten(0, 1).to(wide), targets.flatten(), ignore_index=IGNORED)

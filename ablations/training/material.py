@@ -16,6 +16,7 @@ from torch import Tensor
 
 from ablations.architecture import Architecture
 from ablations.data import RANDOM, TEXT, is_name
+from ablations.losses import UNSCORED
 from ablations.tasks import TASKS, Task, task_of
 from ablations.training.texts import Text, read_text, text_files, text_refusal
 from registry.errors import nearest
@@ -24,9 +25,6 @@ Part = Literal["training", "held_out"]
 
 CHUNK = 256
 """Sequences that are drawn from one random stream: the n-th is the same whatever the batch is."""
-
-IGNORED = -100
-"""The target of a position that is not scored."""
 
 MARGIN = 0.05
 """Of the way from knowing frequencies alone to knowing all: a model further on has learnt."""
@@ -45,7 +43,7 @@ class Material(Protocol):
     """How far beyond frequencies, in nats or in accuracy, a model has learnt."""
 
     def draw(self, part: Part, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """`CHUNK` sequences: token ids and targets, both (N, T); targets may be `IGNORED`."""
+        """`CHUNK` sequences: token ids and targets, both (N, T); targets may be `UNSCORED`."""
         ...
 
     def frequency_losses(self, targets: Tensor) -> Tensor:
@@ -174,7 +172,7 @@ class TaskMaterial:
     def frequency_losses(self, targets: Tensor) -> Tensor:
         """log n for each scored target, n equally likely answers."""
         return torch.full_like(
-            targets[targets != IGNORED], self.frequency_loss, dtype=torch.float64
+            targets[targets != UNSCORED], self.frequency_loss, dtype=torch.float64
         )
 
 

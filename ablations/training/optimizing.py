@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -17,7 +17,6 @@ from ablations.initialization import slices
 
 Optimizer = Literal["adamw", "adam", "sgd"]
 Schedule = Literal["constant", "cosine", "linear"]
-OPTIMIZERS: tuple[str, ...] = get_args(Optimizer)
 
 
 class FlatParameters:

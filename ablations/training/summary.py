@@ -96,10 +96,7 @@ def metrics(
 
 def profiles(history: History, *, accuracy: bool) -> dict[str, ProfileValues]:
     """The curves of a training, each up to where it is not finite any more."""
-    found = {
-        name: _curve(history.row(row), step_zero=0)
-        for name, row in (("loss", "loss"), ("gradient_norm", "gradient_norm"))
-    }
+    found = {name: _curve(history.row(name)) for name in ("loss", "gradient_norm")}
     looks = {step: e for step, e in sorted(history.evaluations.items()) if math.isfinite(e.loss)}
     found["held_out_loss"] = _at({step: e.loss for step, e in looks.items()})
     if accuracy:
@@ -133,13 +130,13 @@ def spikes(losses: Sequence[float]) -> int:
     return sum(now and not earlier for earlier, now in pairwise(inside))
 
 
-def _curve(values: list[float], *, step_zero: int) -> ProfileValues:
+def _curve(values: list[float]) -> ProfileValues:
     """Means of as many steps in a row as it takes, at the first of each."""
     length = next((i for i, v in enumerate(values) if not math.isfinite(v)), len(values))
     stride = -(-len(values) // POINTS)
     return _at(
         {
-            start + step_zero: _mean(values[start : min(start + stride, length)])
+            start: _mean(values[start : min(start + stride, length)])
             for start in range(0, length, stride)
         }
     )

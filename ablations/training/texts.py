@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ablations.data import BYTES, TEXT, files_of, text_of
+from ablations.data import BYTES, TEXT, files_of, text_of, versions_of
 from registry.errors import MissingExtra
 
 HELD_OUT = 10
@@ -45,6 +45,11 @@ class Text:
     def largest(self) -> int:
         """The largest token id; −1 of nothing."""
         return int(self.tokens.max()) if len(self.tokens) else -1
+
+    @cached_property
+    def constant(self) -> bool:
+        """Whether what is trained on is one token again and again."""
+        return bool(self.training.min() == self.training.max())
 
     @cached_property
     def digest(self) -> str:
@@ -96,8 +101,8 @@ def read_text(source: str, tokenizer: str | None = None) -> Text:
     and for text that is not UTF-8 and so cannot be tokenized; MissingExtra without `tokenizers`.
     """
     if tokenizer is None:
-        return _of_bytes(source, _versions(source))
-    return _tokenized(source, tokenizer, (*_versions(source), *_versions(tokenizer)))
+        return _of_bytes(source, versions_of(source))
+    return _tokenized(source, tokenizer, (*versions_of(source), *versions_of(tokenizer)))
 
 
 def text_refusal(source: str, tokenizer: str | None, *, length: int, vocab_size: int) -> str | None:
@@ -124,7 +129,7 @@ def text_refusal(source: str, tokenizer: str | None, *, length: int, vocab_size:
             f"{len(text.held_out):,} of {len(text.tokens):,} tokens, and length {length} needs "
             f"{length + 1} or more"
         )
-    if text.training.min() == text.training.max():
+    if text.constant:
         return f"data {source!r} has one token alone, again and again: there is nothing to learn"
     return None
 
@@ -132,12 +137,6 @@ def text_refusal(source: str, tokenizer: str | None, *, length: int, vocab_size:
 def text_files(source: str, tokenizer: str | None = None) -> list[str]:
     """The files that the tokens depend on."""
     return [*map(str, files_of(source)), *([tokenizer] if tokenizer is not None else [])]
-
-
-def _versions(source: str) -> tuple[tuple[str, int, int], ...]:
-    """Each file behind a text, with what changes when it is edited."""
-    stats = [(str(file), file.stat()) for file in files_of(source)]
-    return tuple((name, stat.st_mtime_ns, stat.st_size) for name, stat in stats)
 
 
 @lru_cache(maxsize=4)

@@ -8,7 +8,8 @@ import pytest
 import torch
 from scipy import stats
 
-from ablations.tasks import TASKS, UNSCORED, task_of
+from ablations.losses import UNSCORED
+from ablations.tasks import TASKS, task_of
 
 KINDS = ["copying", "induction", "recall"]
 

@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from ablations.losses import UNSCORED
 from ablations.streams import generator_of
-from ablations.training.material import CHUNK, IGNORED, Sequences, Source
+from ablations.training.material import CHUNK, Sequences, Source
 from tests.ablations.decoders import small
 
 
@@ -57,7 +58,7 @@ def test_the_cost_of_frequencies_is_that_of_the_targets():
     )
     task = material(data="recall")
     tokens, targets = task.draw("training", generator_of(0, "x"))
-    scored = int((targets != IGNORED).sum())
+    scored = int((targets != UNSCORED).sum())
     costs = task.frequency_losses(targets)
     assert costs.shape == (scored,)
     assert costs.unique().tolist() == pytest.approx([task.frequency_loss])
