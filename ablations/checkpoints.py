@@ -1,34 +1,56 @@
 """How far a long measure got, kept while it runs, so that a killed trial goes on from there.
 
 A checkpoint is two files: tensors as safetensors, named by their SHA-256, and a JSON document that
-names them. Each is written whole and then renamed; the document last. Nothing is unpickled.
+names them. Each is written whole; the document last. Nothing is unpickled. The document is
+authenticated under a key that the store of the run holds, since a measure that goes on from a file
+that was edited, or that belongs to another run, would give figures that nobody can account for.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import hmac
 import json
 import os
 import time
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import safetensors.torch
 from torch import Tensor
 
+from ablations.whole_files import write_whole
+
 SECONDS = "ABLATIONS_CHECKPOINT_SECONDS"
 DEFAULT_SECONDS = 60.0
 """Between two checkpoints: a shorter trial never writes one."""
 
 
-class Checkpoint:
-    """The place of one measure of one trial; without a path nothing is kept."""
+@dataclass(frozen=True, kw_only=True)
+class CheckpointFolder:
+    """Where the trials of a run keep their checkpoints, and the key under which they do."""
 
-    def __init__(self, path: Path | None = None) -> None:
+    path: str
+    key: bytes = field(repr=False)
+
+
+class NotBelieved(Exception):
+    """A checkpoint that is damaged, or that this run did not write."""
+
+
+class Checkpoint:
+    """The place of one measure of one trial; without a path nothing is kept.
+
+    `key` authenticates what is written there.
+    """
+
+    def __init__(self, path: Path | None = None, key: bytes = b"") -> None:
         self._path = path
+        self._key = key
         self._last = time.monotonic()
 
     @property
@@ -46,11 +68,12 @@ class Checkpoint:
             return
         data = safetensors.torch.save({name: t.contiguous() for name, t in tensors.items()})
         digest = hashlib.sha256(data).hexdigest()
-        document = json.dumps({"sha256": digest, "state": dict(state)})
+        content = {"sha256": digest, "state": dict(state)}
+        document = json.dumps({**content, "hmac": self._authenticate(content)})
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            _write(self._tensors(digest), data)
-            _write(self._path, document.encode())
+            write_whole(self._tensors(digest), data)
+            write_whole(self._path, document.encode())
         except OSError as error:
             warnings.warn(f"no checkpoint was kept: {error}", RuntimeWarning, stacklevel=2)
             return
@@ -59,21 +82,41 @@ class Checkpoint:
                 other.unlink(missing_ok=True)
 
     def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        """What was kept; None without, and where the files are not whole.
+        """What was kept; None without, and, with a warning, where it is not to be believed.
 
-        To start anew from a damaged one costs time and changes no figure.
+        To start anew costs time and changes no figure.
         """
-        if self._path is None or not self._path.is_file():
+        if self._path is None or not self._path.exists():
             return None
         try:
-            document = json.loads(self._path.read_bytes())
-            digest, state = document["sha256"], document["state"]
-            data = self._tensors(str(digest)).read_bytes()
-            if hashlib.sha256(data).hexdigest() != digest:
-                return None
-            return safetensors.torch.load(data), state
-        except (OSError, ValueError, KeyError, TypeError):
+            return self._read(self._path)
+        except NotBelieved as reason:
+            warnings.warn(
+                f"the checkpoint {self._path.name} is not taken up, and its trial starts anew: "
+                f"{reason}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
             return None
+
+    def _read(self, path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        try:
+            content = json.loads(path.read_bytes())
+            claimed = content.pop("hmac")
+            if not hmac.compare_digest(self._authenticate(content), claimed):
+                raise NotBelieved("it was changed since it was written, or is another run's")
+            data = self._tensors(content["sha256"]).read_bytes()
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise NotBelieved("its files are not whole") from error
+        if hashlib.sha256(data).hexdigest() != content["sha256"]:
+            raise NotBelieved("its tensors were changed since they were written")
+        return safetensors.torch.load(data), content["state"]
+
+    def _authenticate(self, content: Mapping[str, Any]) -> str:
+        """What only this run can say of a document, and of this trial's alone."""
+        assert self._path is not None, "asked for by those that have one"
+        said = json.dumps([self._path.name, content]).encode()
+        return hmac.new(self._key, said, "sha256").hexdigest()
 
     def discard(self) -> None:
         """Remove what was kept; what cannot be removed stays."""
@@ -91,11 +134,13 @@ class Checkpoint:
         return [self._path, *self._path.parent.glob(f"{self._path.stem}.*")]
 
 
-def checkpoint_of(folder: str, *, cell: str, seed: int, measure: str, identity: str) -> Checkpoint:
+def checkpoint_of(
+    folder: CheckpointFolder | None, *, cell: str, seed: int, measure: str, identity: str
+) -> Checkpoint:
     """The checkpoint of a measure of a trial in a folder; an edited measure has another."""
-    if not folder:
+    if folder is None:
         return Checkpoint()
-    return Checkpoint(Path(folder) / f"{cell}-{seed}-{measure}-{identity}.json")
+    return Checkpoint(Path(folder.path) / f"{cell}-{seed}-{measure}-{identity}.json", folder.key)
 
 
 def _seconds() -> float:
@@ -110,15 +155,3 @@ def _seconds() -> float:
     if not seconds >= 0:
         raise ValueError(f"{SECONDS} must be a number of seconds, not {given!r}")
     return seconds
-
-
-def _write(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

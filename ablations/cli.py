@@ -104,8 +104,17 @@ def run(
         bool, typer.Option("--fresh", help="Move an old run aside and start anew.")
     ] = False,
     fail_fast: Annotated[
-        bool, typer.Option("--fail-fast", help="Stop at the first trial that fails.")
+        bool,
+        typer.Option(
+            "--fail-fast", help="Stop at the first trial that fails, crashes or runs out of time."
+        ),
     ] = False,
+    retry_failed: Annotated[
+        bool,
+        typer.Option(
+            help="Try trials again that failed, crashed or ran out of time.",
+        ),
+    ] = True,
     plugin: PluginOption = None,
 ) -> Answer:
     """Carry a grid out, resuming what the run directory holds, and write its report.
@@ -116,6 +125,8 @@ def run(
     catalog = _installed(plugin)
     import ablations
     from ablations.progress import Progress, duration
+    from ablations.resuming import by_state
+    from ablations.tally import told_reasons
 
     loaded = ablations.load_grid(grid, catalog)
     directory = out or Path("runs") / loaded.name
@@ -128,6 +139,7 @@ def run(
                 executor=executor,
                 fresh=fresh,
                 fail_fast=fail_fast,
+                retry_failed=retry_failed,
                 started=progress.started,
                 ended=progress.ended,
             )
@@ -139,16 +151,19 @@ def run(
         return Answer("", 130)
     if summary.aside:
         say(f"the old run is now {summary.aside}")
-    states = ", ".join(f"{count} {state}" for state, count in sorted(summary.states.items()))
-    say(
-        f"{summary.trials} trials: {states or 'nothing to do'}"
-        f"{f', {summary.reused} reused' if summary.reused else ''}, {duration(summary.seconds)}"
-    )
+    told = [by_state(summary.states) or "nothing to do"]
+    if summary.reused:
+        told.append(f"{summary.reused} reused")
+    if summary.standing.left:
+        told.append(f"not tried again: {by_state(summary.standing.left)}")
+    say(f"{summary.trials} trials: {', '.join([*told, duration(summary.seconds)])}")
+    for line in told_reasons(summary.reasons):
+        say(f"  {line}")
     for name, fault in summary.faulty.items():
         say(f"{name}: {fault}; its trials are marked in the report"[:MAX_LINE])
     for name, reason in sorted(summary.unfollowed.items()):
         say(f"plugin {name} did not follow this run to its end: {reason}")
-    return Answer(str(summary.report), 1 if summary.failed else 0)
+    return Answer(str(summary.report), 1 if summary.lost else 0)
 
 
 @app.command()

@@ -6,27 +6,28 @@ import contextlib
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ablations.checkpoints import checkpoint_of
+from ablations.checkpoints import CheckpointFolder, checkpoint_of
 from ablations.conformity import Cache, Conformity
 from ablations.examining import Examination, conformity_of, examine
 from ablations.executors import require_main_guard
 from ablations.following import Followers, run_info
 from ablations.grid import Grid
 from ablations.library import write_report
-from ablations.planning import Plan, plan
+from ablations.planning import plan
 from ablations.record import run_plan
-from ablations.results import MeasureResult, TrialResult, worst
-from ablations.storage.lock import RunLock
-from ablations.storage.schema import FILE
-from ablations.store import RunPlan, Store, StoreError
-from ablations.trial import PlannedMeasure, Trial, measure_trial
+from ablations.results import FINAL, MeasureResult, TrialResult
+from ablations.resuming import Standing, missing_trials, standing
+from ablations.storage.aside import Aside
+from ablations.store import RunPlan, Store
+from ablations.tally import Tally
+from ablations.trial import Trial, measure_trial
 from registry.catalog import Catalog
 from registry.contracts import Execution, Executor, Outcome
 from registry.errors import InvalidOptions
@@ -34,22 +35,21 @@ from registry.errors import InvalidOptions
 CHECKPOINTS = "checkpoints"
 """The folder in a run directory where trials that still run keep how far they got."""
 
-FINAL = frozenset({"done", "diverged", "skipped"})
-"""States that a resumed run keeps: what these trials had to tell is told."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunSummary:
     """What a run did; `states` counts its trials, each in the worst state of its measures.
 
-    `reused` counts the trials that the directory already held whole; `stopped` says that
-    `fail_fast` ended the run before all trials were carried out.
+    `standing` says what the directory already held, and `reasons` why trials were lost, each with
+    its state and the number of them. `stopped` says that `fail_fast` ended the run before all
+    trials were carried out.
     """
 
     out: Path
     trials: int
-    reused: int
+    standing: Standing = field(default_factory=Standing)
     states: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
     stopped: bool = False
     aside: Path | None = None
     """Where `fresh` moved the run that was there."""
@@ -61,9 +61,20 @@ class RunSummary:
     """What plugins that follow a run raised, by plugin; they were told no more of it."""
 
     @property
+    def reused(self) -> int:
+        """Trials that the directory already held whole."""
+        return self.standing.reused
+
+    @property
     def failed(self) -> int:
-        """Trials of this run that failed, crashed or ran out of time."""
-        return sum(count for state, count in self.states.items() if state not in FINAL)
+        """Trials that raised."""
+        return self.states["failed"]
+
+    @property
+    def lost(self) -> int:
+        """Trials without a result in the report: failed, crashed, out of time, or left as such."""
+        ended = sum(count for state, count in self.states.items() if state not in FINAL)
+        return ended + self.standing.left.total()
 
 
 def run(
@@ -74,15 +85,18 @@ def run(
     executor: str = "local",
     fresh: bool = False,
     fail_fast: bool = False,
+    retry_failed: bool = True,
     catalog: Catalog | None = None,
-    started: Callable[[int, int], None] | None = None,
+    started: Callable[[Standing], None] | None = None,
     ended: Callable[[str], None] | None = None,
 ) -> RunSummary:
     """Carry a grid out into `out` (default `runs/NAME`), resuming what it holds, and report.
 
-    `workers` defaults to the cores this process may use. `fresh` moves an old run aside first.
-    `started` is called with the number of trials to do and of those reused, `ended` with the state
-    of each trial as it ends. Plugins that follow runs are told as `registry.hookspecs` says.
+    `workers` defaults to the cores this process may use. `fresh` moves an old run aside, and back
+    if this one is refused before it begins. `retry_failed` says whether trials that failed,
+    crashed or ran out of time are tried again. `started` is called with what the directory holds,
+    `ended` with the state of each trial as it ends. Plugins that follow runs are told as
+    `registry.hookspecs` says.
 
     Raises: GridError; UnknownName for the executor; InvalidOptions for what it would ignore;
     StoreError; ExecutorError; MissingExtra for a plugin that is to follow and cannot. After
@@ -96,40 +110,35 @@ def run(
     planned = plan(grid, catalog=catalog)
     out = Path(out) if out is not None else Path("runs") / grid.name
     recorded = run_plan(planned, executor=executor, execution=execution, out=out)
-    aside = move_aside(out) if fresh else None
-    states: Counter[str] = Counter()
+    tally = Tally()
     stopped = False
-    with Followers(catalog) as followers:
+    # The old run comes back last, when nobody has the new one open or asks about it.
+    with Aside(out, wanted=fresh) as aside, Followers(catalog) as followers:
         with Store.create_or_open(out) as store:
             store.begin(recorded)
-            checkpoints = str((out / CHECKPOINTS).resolve())
-            trials = [
-                replace(trial, checkpoints=checkpoints)
-                for trial in _missing_trials(planned, recorded, store.known())
-            ]
-            reused = planned.trials - len(trials)
-            followers.started(run_info(planned, store, reused=reused))
+            known = store.known()
+            held = standing(planned, recorded, known, retry_failed=retry_failed)
+            followers.started(run_info(planned, store, reused=held.reused))
+            aside.settle()
             if started:
-                started(len(trials), reused)
+                started(held)
+            checkpoints = CheckpointFolder(path=str((out / CHECKPOINTS).resolve()), key=store.key)
+            trials = missing_trials(
+                planned, recorded, known, retry_failed=retry_failed, checkpoints=checkpoints
+            )
             cache = Cache()
-            unknown = sorted(recorded.examinations.keys() - store.conformities().keys())
-            cached = dict(cache.found(unknown))
-            store.keep_conformities(cached)
-            examinations = [recorded.examinations[key] for key in unknown if key not in cached]
+            examinations = _unexamined(recorded, store, cache)
             outcomes = chosen.execute(chain(examinations, trials), carry_out, execution)
             with closing(outcomes):
                 for outcome in outcomes:
                     if isinstance(outcome.trial, Examination):
-                        conformity = conformity_of(outcome)
-                        store.keep_conformities({outcome.trial.key: conformity})
-                        cache.keep(outcome.trial.key, conformity)
+                        _keep_conformity(store, cache, outcome)
                         continue
                     result = _result(outcome)
                     store.record(result)
                     _discard_checkpoints(checkpoints, result)
                     followers.trial(store, result.cell, result.seed)
-                    state = worst(measure.state for measure in result.measures)
-                    states[state] += 1
+                    state = tally.add(result)
                     if ended:
                         ended(state)
                     if fail_fast and state not in FINAL:
@@ -141,15 +150,30 @@ def run(
     return RunSummary(
         out=out,
         trials=planned.trials,
-        reused=reused,
-        states=states,
+        standing=held,
+        states=tally.states,
+        reasons=tally.reasons,
         stopped=stopped,
-        aside=aside,
+        aside=aside.path,
         report=report,
         faulty=faulty,
         unfollowed=followers.failures,
         seconds=time.monotonic() - begun,
     )
+
+
+def _unexamined(recorded: RunPlan, store: Store, cache: Cache) -> list[Examination]:
+    """Examinations that neither the store nor the cache knows the end of."""
+    unknown = sorted(recorded.examinations.keys() - store.conformities().keys())
+    cached = dict(cache.found(unknown))
+    store.keep_conformities(cached)
+    return [recorded.examinations[key] for key in unknown if key not in cached]
+
+
+def _keep_conformity(store: Store, cache: Cache, outcome: Outcome) -> None:
+    conformity = conformity_of(outcome)
+    store.keep_conformities({outcome.trial.key: conformity})
+    cache.keep(outcome.trial.key, conformity)
 
 
 def _faulty(recorded: RunPlan, known: Mapping[str, Conformity]) -> dict[str, str]:
@@ -193,66 +217,7 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def move_aside(out: Path) -> Path | None:
-    """Rename an old run directory, so that nothing in it is lost; returns its new path.
-
-    Raises: RunLocked while another process runs in it; StoreError for a directory of other things.
-    """
-    if not out.exists() or not any(out.iterdir()):
-        return None
-    if not (out / FILE).exists():
-        raise StoreError(f"{out} holds no run, so it is not moved aside: choose another directory")
-    RunLock(out).release()
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    aside = out.with_name(f"{out.name}.{stamp}")
-    count = 1
-    while aside.exists():
-        count += 1
-        aside = out.with_name(f"{out.name}.{stamp}-{count}")
-    out.rename(aside)
-    return aside
-
-
-def _missing_trials(
-    planned: Plan, recorded: RunPlan, known: dict[tuple[str, int, str], tuple[str, str]]
-) -> Iterator[Trial]:
-    """Trials whose measures the store does not hold under the identity that is asked for.
-
-    Seeds come first, so that an unfinished run has whole cells to compare. Static measures come
-    last, so that they count the decoder that the others had built.
-    """
-    specs = {asked.choice.name: asked.spec for asked in planned.grid.measures}
-    against = {name for name, spec in specs.items() if spec.against_baseline}
-    baseline = planned.baseline
-    for seed in planned.grid.seeds:
-        for entry in planned.running:
-            cell = entry.cell
-            assert cell.architecture is not None, "a cell without an architecture is skipped"
-            measures = tuple(
-                PlannedMeasure(
-                    choice=choice,
-                    identity=identity,
-                    declared=specs[choice.name].declared,
-                    infinite=specs[choice.name].infinite,
-                    static=specs[choice.name].mode == "static",
-                )
-                for choice in sorted(cell.measures, key=lambda c: specs[c.name].mode == "static")
-                for identity in [recorded.identities[cell.cell, choice.name]]
-                if not _kept(known.get((cell.cell, seed, choice.name)), identity)
-            )
-            if measures:
-                yield Trial(
-                    cell=cell.cell,
-                    seed=seed,
-                    architecture=cell.architecture,
-                    measures=measures,
-                    dtype=planned.grid.dtype,
-                    stream=cell.stream,
-                    baseline=baseline if any(m.choice.name in against for m in measures) else None,
-                )
-
-
-def _discard_checkpoints(folder: str, result: TrialResult) -> None:
+def _discard_checkpoints(folder: CheckpointFolder, result: TrialResult) -> None:
     """Remove the checkpoints of what has ended for good."""
     for measure in result.measures:
         if measure.state in FINAL:
@@ -264,11 +229,7 @@ def _discard_checkpoints(folder: str, result: TrialResult) -> None:
                 identity=measure.identity,
             ).discard()
     with contextlib.suppress(OSError):  # another trial's is still in it
-        Path(folder).rmdir()
-
-
-def _kept(held: tuple[str, str] | None, identity: str) -> bool:
-    return held is not None and held[0] == identity and held[1] in FINAL
+        Path(folder.path).rmdir()
 
 
 def _result(outcome: Outcome) -> TrialResult:

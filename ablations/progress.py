@@ -6,7 +6,10 @@ import sys
 import time
 from collections import Counter
 from types import TracebackType
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from ablations.resuming import Standing
 
 SECONDS_BETWEEN_LINES = 10.0
 
@@ -33,14 +36,14 @@ class Progress:
     ) -> None:
         self._stop()
 
-    def started(self, total: int, reused: int) -> None:
-        """`total` trials are to be carried out; `reused` more are there already."""
-        self.total = total
+    def started(self, standing: Standing) -> None:
+        """What the run directory holds, and how many trials are to be carried out."""
+        self.total = standing.to_do
         self._told = time.monotonic()
-        if reused:
-            print(f"{reused} trials are already there, {total} to do", file=self._stream)
-        if total and self._stream.isatty():
-            self._bar = _Bar(total, self._stream)
+        for line in standing.lines:
+            print(line, file=self._stream)
+        if self.total and self._stream.isatty():
+            self._bar = _Bar(self.total, self._stream)
 
     def ended(self, state: str) -> None:
         """One trial more, in that state; the worst of its measures'."""

@@ -17,6 +17,9 @@ WORST_FIRST: tuple[State, ...] = (
     "done",
 )
 
+FINAL: frozenset[str] = frozenset({"done", "diverged", "skipped"})
+"""States that a resumed run keeps: what these trials had to tell is told."""
+
 
 def worst(states: Iterable[str]) -> str:
     """The state of a trial: the worst of its measures'."""

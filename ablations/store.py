@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import sqlite3
 import uuid
 from collections.abc import Iterator, Mapping
@@ -33,6 +34,7 @@ from ablations.storage.plan import PlannedCellRow, RunPlan
 from ablations.storage.rows import document, insert, result_rows
 from ablations.storage.schema import FILE, close_writable, open_readonly, open_writable
 from ablations.storage.trials import read_trials
+from ablations.whole_files import write_whole
 from registry.events import TrialInfo
 
 if TYPE_CHECKING:
@@ -102,7 +104,7 @@ class Store:
         DIR/grid.yaml is written once the plan is recorded.
         """
         with self._transaction() as connection:
-            held = connection.execute("SELECT value FROM meta WHERE key = 'id'").fetchone()
+            held = dict(connection.execute("SELECT key, value FROM meta"))
             conformities = read_conformities(connection)
             for table in PLAN_TABLES:
                 connection.execute(f"DELETE FROM {table}")  # noqa: S608
@@ -110,7 +112,8 @@ class Store:
             connection.executemany(
                 "DELETE FROM cells WHERE cell = ?", [(c.cell,) for c in plan.cells]
             )
-            meta = {"id": held[0] if held else uuid.uuid4().hex}
+            meta = {"id": held.get("id", uuid.uuid4().hex)}
+            meta |= {"key": held.get("key", secrets.token_hex(32))}
             meta |= {"name": plan.name, "grid": plan.grid, EXAMINED: document(plan.examined)}
             meta |= {CONFORMITIES: _conformity_document(conformities)}
             meta |= {
@@ -130,7 +133,11 @@ class Store:
                 "plan_identities",
                 ((cell, measure, value) for (cell, measure), value in plan.identities.items()),
             )
-        _write_whole(self.directory / "grid.yaml", plan.grid)
+        path = self.directory / "grid.yaml"
+        try:
+            write_whole(path, plan.grid.encode())
+        except OSError as error:
+            raise StoreError(f"{path} cannot be written: {error.strerror}") from error
 
     @property
     def id(self) -> str:
@@ -138,11 +145,12 @@ class Store:
 
         It is drawn when the first grid is begun in it, and stays.
         """
-        with explained(self.path):
-            (value,) = self._connection.execute(
-                "SELECT value FROM meta WHERE key = 'id'"
-            ).fetchone()
-        return str(value)
+        return self._meta("id")
+
+    @property
+    def key(self) -> bytes:
+        """The key under which the checkpoints in this directory are authenticated, kept as `id`."""
+        return bytes.fromhex(self._meta("key"))
 
     def known(self) -> dict[tuple[str, int, str], tuple[str, str]]:
         """The identity and state of every result, of whatever grid, by cell, seed and measure."""
@@ -236,6 +244,13 @@ class Store:
     ) -> None:
         self.close()
 
+    def _meta(self, key: str) -> str:
+        with explained(self.path):
+            (value,) = self._connection.execute(
+                "SELECT value FROM meta WHERE key = ?", (key,)
+            ).fetchone()
+        return str(value)
+
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """All of what is written within the block, or nothing."""
@@ -252,16 +267,3 @@ class Store:
 
 def _conformity_document(known: Mapping[str, Conformity]) -> str:
     return document({key: as_document(conformity) for key, conformity in known.items()})
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write a file so that a kill at any moment leaves the old one or the new one."""
-    beside = path.with_name(f".{path.name}.new")
-    try:
-        with beside.open("w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error.strerror}") from error

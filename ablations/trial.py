@@ -16,7 +16,7 @@ from typing import TypeVar
 import torch
 
 from ablations.architecture import Architecture
-from ablations.checkpoints import Checkpoint, checkpoint_of
+from ablations.checkpoints import Checkpoint, CheckpointFolder, checkpoint_of
 from ablations.decoder import Decoder, skeleton
 from ablations.initialization import initialized_decoder
 from ablations.observation import Observation, PassOptions, observe
@@ -85,7 +85,7 @@ class Trial:
     measures: tuple[PlannedMeasure, ...]
     dtype: str = "float32"
     stream: str = ""
-    checkpoints: str = ""
+    checkpoints: CheckpointFolder | None = None
     baseline: Architecture | None = None
 
     @property

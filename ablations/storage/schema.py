@@ -9,6 +9,9 @@ from pathlib import Path
 from ablations.storage.errors import NotAStore, StoreError, damaged, explained
 
 FILE = "results.sqlite"
+JOURNALS = ("-wal", "-shm", "-journal")
+"""What SQLite may keep beside a database, by the end of its name."""
+
 APPLICATION = 0x61626C61  # "abla", where SQLite lets a file say whose it is
 VERSION = 1
 BUSY_SECONDS = 30.0

@@ -54,7 +54,7 @@ def test_run_with_workers_writes_the_report_and_resumes(tmp_path):
     page = (tmp_path / "runs/small/report.html").read_text(encoding="utf-8")
     assert "placement" in page
     again = ablate("run", "grid.yaml", cwd=tmp_path, check=0)
-    assert "12 trials are already there, 0 to do" in again.stderr
+    assert "12 reused\n" in again.stderr
     assert "12 trials: nothing to do, 12 reused, " in again.stderr
 
 
@@ -87,7 +87,7 @@ def test_ctrl_c_leaves_a_run_that_resumes(tmp_path):
     kept = done(store)
     (tmp_path / "grid.yaml").write_text(SMALL)
     ended = ablate("run", "grid.yaml", "--out", "runs/small", cwd=tmp_path, check=0)
-    assert "trials are already there" in ended.stderr
+    assert " reused" in ended.stderr
     assert done(store) >= kept
 
 

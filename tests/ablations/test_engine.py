@@ -7,7 +7,8 @@ import sqlite3
 import pytest
 
 import ablations
-from ablations import engine
+from ablations import engine, resuming
+from ablations.resuming import Standing
 from ablations.sources import Sources
 from ablations.store import RunLocked, Store, StoreError
 from registry import (
@@ -145,10 +146,8 @@ def test_a_second_run_measures_nothing(undisturbed):
     out, _ = undisturbed
     before = (out / "results.sqlite").read_bytes()
     told = []
-    summary = ablations.run(
-        grid(), out, executor="inline", started=lambda *counts: told.append(counts)
-    )
-    assert told == [(0, 8)]
+    summary = ablations.run(grid(), out, executor="inline", started=told.append)
+    assert told == [Standing(reused=8)] == [summary.standing]
     assert (summary.reused, summary.states) == (8, {})
     assert values(out)
     assert (out / "results.sqlite").stat().st_size == len(before)
@@ -218,7 +217,7 @@ def test_one_bad_level_costs_its_own_trials(tmp_path, undisturbed, name, state, 
     asked = grid(catalog, factors={"norm": ["layernorm", name], "placement": ["pre", "post"]})
     summary = ablations.run(asked, tmp_path, executor="inline", catalog=catalog)
     assert summary.states == {"done": 4, state: 4}
-    assert summary.failed == (4 if state == "failed" else 0)
+    assert summary.failed == summary.lost == (4 if state == "failed" else 0)
     frames = ablations.open_run(tmp_path).frames()
     flow = frames.trials[frames.trials["measure"] == "gradient_flow"]
     bad = flow[flow["state"] == state]
@@ -339,7 +338,7 @@ def test_other_bits_are_measured_anew(undisturbed, tmp_path):
 
 def test_an_edited_source_is_measured_anew(tmp_path, monkeypatch):
     ablations.run(grid(), tmp_path, executor="inline")
-    monkeypatch.setattr(engine, "FINAL", frozenset())
+    monkeypatch.setattr(resuming, "FINAL", frozenset())
     assert ablations.run(grid(), tmp_path, executor="inline").reused == 0
     monkeypatch.undo()
     real = Sources.of

@@ -101,7 +101,7 @@ def test_what_went_wrong_in_a_trial_is_told(tmp_path):
     recorder = Recorder()
     levels = {"factors": {"norm": ["layernorm", "raising", "exploding"]}, "seeds": 1}
     summary = run(tmp_path, recorder, given=GRID | levels)
-    assert summary.failed == 1
+    assert summary.lost == 1
     trials = {trial.levels["norm"]: trial for trial in recorder.heard[-1][2]}
     assert {name: t.state for name, t in trials.items()} == {
         "layernorm": "done",

@@ -3,10 +3,10 @@
 import pytest
 
 import ablations
-from ablations.engine import _missing_trials
 from ablations.grids.document import GridError
 from ablations.measures.parameters import Parameters
 from ablations.record import run_plan
+from ablations.resuming import missing_trials
 from ablations.trial import NotApplicable
 from registry import Execution, discover
 from tests.ablations.test_engine import GRID, grid, strange_catalog
@@ -111,12 +111,12 @@ def test_the_baseline_travels_with_the_trials_of_a_measure_that_builds_it():
     assert planned.baseline.layers[0].norm.name == "rmsnorm"
     assert planned.baseline.layers[0].placement.name == "post"
     recorded = run_plan(planned, executor="inline", execution=Execution())
-    trials = list(_missing_trials(planned, recorded, {}))
+    trials = list(missing_trials(planned, recorded, {}))
     assert len(trials) == 8
     assert all(trial.baseline is planned.baseline for trial in trials)
     without = ablations.plan(grid())
     kept = run_plan(without, executor="inline", execution=Execution())
-    assert all(trial.baseline is None for trial in _missing_trials(without, kept, {}))
+    assert all(trial.baseline is None for trial in missing_trials(without, kept, {}))
 
 
 def test_another_baseline_is_another_question_for_those_who_build_it_alone():

@@ -5,6 +5,7 @@ import io
 import pytest
 
 from ablations.progress import Progress, duration
+from ablations.resuming import Standing
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ def test_durations_as_a_person_says_them(seconds, words):
 def test_plain_lines_where_there_is_no_terminal():
     stream = io.StringIO()
     with Progress(stream=stream) as progress:
-        progress.started(3, reused=0)
+        progress.started(Standing(new=3))
         for state in ("done", "failed", "done"):
             progress.ended(state)
     (line,) = stream.getvalue().splitlines()
@@ -34,7 +35,7 @@ def test_plain_lines_where_there_is_no_terminal():
 
 def test_a_line_tells_counts_rate_and_time_left():
     progress = Progress(stream=io.StringIO())
-    progress.started(361, reused=0)
+    progress.started(Standing(new=361))
     assert progress.line(now=5.0) == "0/361 trials: 361 left"
     progress.ended("done")
     progress.counts.update({"done": 119, "failed": 1})
@@ -51,8 +52,8 @@ def test_a_bar_on_a_terminal():
 
     stream = Terminal()
     with Progress(stream=stream) as progress:
-        progress.started(2, reused=5)
+        progress.started(Standing(reused=5, new=2))
         progress.ended("done")
         progress.ended("done")
     assert "2/2 trials: 2 done, 0 left" in stream.getvalue()
-    assert stream.getvalue().startswith("5 trials are already there, 2 to do\n")
+    assert stream.getvalue().startswith("5 reused, 2 new\n")

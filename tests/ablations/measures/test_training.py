@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from ablations.checkpoints import CheckpointFolder
 from ablations.declared.training import TRAINING
 from ablations.initialization import initialized_decoder
 from ablations.measures.training import Training
@@ -24,7 +25,7 @@ def choice(**options):
     return Choice(name="training", target=TRAINING.reference, options=options)
 
 
-def trial(options, *, folder="", seed=0, dtype="float32", **model):
+def trial(options, *, folder=None, seed=0, dtype="float32", **model):
     planned = PlannedMeasure(
         choice=choice(**options),
         identity="i",
@@ -37,11 +38,11 @@ def trial(options, *, folder="", seed=0, dtype="float32", **model):
         architecture=small(**SMALL | model),
         measures=(planned,),
         dtype=dtype,
-        checkpoints=folder,
+        checkpoints=folder and CheckpointFolder(path=folder, key=b"key"),
     )
 
 
-def trained(*, folder="", seed=0, dtype="float32", model=None, **options):
+def trained(*, folder=None, seed=0, dtype="float32", model=None, **options):
     """The result of the measure, of a small model."""
     options = {"steps": 20, "held_out_batches": 2, **options}
     planned = trial(options, folder=folder, seed=seed, dtype=dtype, **model or {})
