@@ -32,7 +32,7 @@ from ablations.storage.frames import DOCUMENTS, read_frames
 from ablations.storage.lock import RunLock
 from ablations.storage.plan import PlannedCellRow, RunPlan
 from ablations.storage.rows import document, insert, result_rows
-from ablations.storage.schema import FILE, close_writable, open_readonly, open_writable
+from ablations.storage.schema import FILE, GRID, close_writable, open_readonly, open_writable
 from ablations.storage.trials import read_trials
 from ablations.whole_files import write_whole
 from registry.events import TrialInfo
@@ -133,7 +133,7 @@ class Store:
                 "plan_identities",
                 ((cell, measure, value) for (cell, measure), value in plan.identities.items()),
             )
-        path = self.directory / "grid.yaml"
+        path = self.directory / GRID
         try:
             write_whole(path, plan.grid.encode())
         except OSError as error:

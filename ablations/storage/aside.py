@@ -10,9 +10,9 @@ from types import TracebackType
 from ablations.storage.errors import StoreError
 from ablations.storage.lock import FILE as LOCK
 from ablations.storage.lock import RunLock
-from ablations.storage.schema import FILE, JOURNALS
+from ablations.storage.schema import FILE, GRID, JOURNALS
 
-MADE = (LOCK, "grid.yaml", FILE, *(f"{FILE}{suffix}" for suffix in JOURNALS))
+MADE = (LOCK, GRID, FILE, *(f"{FILE}{suffix}" for suffix in JOURNALS))
 """What a run makes before its first trial."""
 
 log = logging.getLogger(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,9 @@ class NotAStore(StoreError):
 class DamagedStore(StoreError):
     """The file is this project's, and parts of it cannot be read."""
 
+
+NEEDED = 2**16
+"""Bytes that SQLite may need for its own files, whatever is written."""
 
 _CAUSES = {
     sqlite3.SQLITE_FULL: "the disk is full; free some space and run again",
@@ -46,9 +50,20 @@ def explained(path: Path) -> Iterator[None]:
             raise NotAStore(f"{path} is not an SQLite database") from error
         if code == sqlite3.SQLITE_CORRUPT:
             raise damaged(path, str(error)) from error
+        if code == sqlite3.SQLITE_IOERR and _is_full(path):
+            code = sqlite3.SQLITE_FULL
         if code in _CAUSES:
             raise StoreError(f"{path}: {_CAUSES[code]}; what has been recorded is kept") from error
         raise
+
+
+def _is_full(path: Path) -> bool:
+    """Whether there is no room for what SQLite makes beside a file, of which it says less."""
+    try:
+        found = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return found.f_bavail * found.f_frsize < NEEDED
 
 
 def damaged(path: Path, finding: str) -> DamagedStore:

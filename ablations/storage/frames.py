@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ablations.storage.arrays import StoredArrays
 from ablations.storage.conformity import joined, read_conformities, read_marks
 from ablations.storage.errors import StoreError
+from ablations.storage.schema import NOTHING
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,7 +127,7 @@ def read_frames(connection: sqlite3.Connection, path: Path) -> Frames:
     try:
         meta = dict(connection.execute("SELECT key, value FROM meta"))
         if not meta:
-            raise StoreError("nothing has been run in this directory yet")
+            raise StoreError(NOTHING)
         tables = {
             name: _frame(connection.execute(query).fetchall(), COLUMNS[name])
             for name, query in (("metrics", METRICS), ("profiles", PROFILES))

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import sqlite3
 from pathlib import Path
 
 from ablations.storage.errors import NotAStore, StoreError, damaged, explained
+from ablations.storage.file_systems import network_type
 
-FILE = "results.sqlite"
+FILE, GRID = "results.sqlite", "grid.yaml"
 JOURNALS = ("-wal", "-shm", "-journal")
 """What SQLite may keep beside a database, by the end of its name."""
 
 APPLICATION = 0x61626C61  # "abla", where SQLite lets a file say whose it is
 VERSION = 1
+NOTHING = "nothing has been run in this directory yet"
 BUSY_SECONDS = 30.0
+
+UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+"""What SQLite says where it would have to make a file and may not."""
+
+log = logging.getLogger(__name__)
 
 # A value is ANY, since SQLite turns NaN into NULL: NaN is the text 'nan', all else a REAL.
 # What is asked for together lies together: the tables of results are ordered by their keys.
@@ -55,13 +63,13 @@ CREATE TABLE arrays (
 def open_writable(path: Path) -> sqlite3.Connection:
     """Open the file at `path`, made if it is not there, for the one process that writes to it."""
     with explained(path):
+        _refuse_emptied(path)
         connection = _connect(path, "mode=rwc")
         try:
             if _is_empty(connection):
                 _create(connection)
             _check(connection, path)
-            # Readers never wait for the writer; each commit is on the disk when it returns.
-            connection.execute("PRAGMA journal_mode = WAL")
+            _journal(connection, path)
             connection.execute("PRAGMA synchronous = FULL")
         except BaseException:
             connection.close()
@@ -77,16 +85,23 @@ def open_readonly(path: Path, *, whole: bool = True) -> sqlite3.Connection:
     if not path.is_file():
         raise StoreError(f"{path.parent} holds no run: there is no {path.name}")
     with explained(path):
+        _refuse_emptied(path)
         connection = _connect(path, "mode=ro")
         try:
             try:
                 _check(connection, path, whole)
-            except sqlite3.OperationalError:
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF not in UNWRITABLE:
+                    raise
                 # A run that ended unclean leaves a file whose journal SQLite would have to make
                 # anew, which it cannot in a directory that is not writable. If there is nothing
                 # in the journal, the file is complete.
-                if _wal(path).exists():
-                    raise
+                if _left(path):
+                    raise StoreError(
+                        f"{path}: a run that was killed left its journal beside it, which cannot "
+                        "be read in a directory that is not writable: copy the whole directory to "
+                        "where you may write, and read it there"
+                    ) from None
                 connection.close()
                 connection = _connect(path, "immutable=1")
                 _check(connection, path, whole)
@@ -116,8 +131,39 @@ def _connect(path: Path, how: str) -> sqlite3.Connection:
     )
 
 
-def _wal(path: Path) -> Path:
-    return path.with_name(f"{path.name}-wal")
+def _journal(connection: sqlite3.Connection, path: Path) -> None:
+    """Choose how a commit reaches the disk; each is there when it returns.
+
+    With a write-ahead log readers never wait for the writer. It is shared through memory, so that
+    readers on another machine would not see it, and might spoil it.
+    """
+    network = network_type(path)
+    if network:
+        log.warning(
+            "%s is on a network file system (%s): results are kept there more slowly, and "
+            "reading them makes the run wait",
+            path.parent,
+            network,
+        )
+    asked = "delete" if network else "wal"
+    (mode,) = connection.execute(f"PRAGMA journal_mode = {asked}").fetchone()
+    if mode != asked:
+        raise StoreError(
+            f"{path}: its file system does not let a run write there (journal mode {mode}, not "
+            f"{asked}): choose another directory"
+        )
+
+
+def _left(path: Path) -> bool:
+    """Whether a journal beside the file holds anything."""
+    wal = path.with_name(f"{path.name}-wal")
+    return wal.exists() and wal.stat().st_size > 0
+
+
+def _refuse_emptied(path: Path) -> None:
+    """Raises: DamagedStore for an empty file beside the grid that is written after it has begun."""
+    if path.exists() and path.stat().st_size == 0 and path.with_name(GRID).exists():
+        raise damaged(path, "it is empty")
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
@@ -134,6 +180,8 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _check(connection: sqlite3.Connection, path: Path, whole: bool = True) -> None:
+    if _is_empty(connection):
+        raise StoreError(NOTHING)
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION:
         raise NotAStore(f"{path} is a database of another program: choose another directory")
