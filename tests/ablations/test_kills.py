@@ -1,0 +1,71 @@
+"""A run that is killed again and again finds what one finds that was left alone, to the bit."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ablations.killing import GRID, N_TRIALS, Driver, Killed, everything, run_and_kill
+
+WHOM = ("driver", "worker", "group")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any], float]:
+    """The grid, all that it finds when nothing happens to it, and how long that takes."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    grid = folder / "grid.yaml"
+    grid.write_text(GRID)
+    Driver(grid, folder / "warm").wait()  # its components are examined, and torch is loaded
+    started = time.monotonic()
+    driver = Driver(grid, folder / "run", workers=1)
+    assert driver.wait() == 0, driver.told.read_text()
+    seconds = time.monotonic() - started
+    return grid, everything(folder / "run"), seconds
+
+
+def kill_and_compare(
+    undisturbed: tuple[Path, dict[str, Any], float], folder: Path, *, kills: int, seed: int
+) -> list[Killed]:
+    """Runs that are killed until there have been so many kills; each is compared when it ends."""
+    grid, reference, seconds = undisturbed
+    dice = random.Random(seed)
+    whom = [WHOM[n % len(WHOM)] for n in range(kills)]
+    rounds = []
+    while whom:
+        out = folder / f"run{len(rounds)}"
+        rounds.append(run_and_kill(grid, out, dice, whom=whom, within=seconds))
+        assert everything(out) == reference, rounds
+        assert not (out / "checkpoints").exists()
+    return rounds
+
+
+def test_the_reference_holds_something_of_each_kind(undisturbed: Any) -> None:
+    _, reference, _ = undisturbed
+    assert {row[3] for row in reference["trials"]} == {"done"}
+    assert len(reference["known"]) == len(set(reference["known"])) == 4 * N_TRIALS
+    names = {row[2] for kind in ("metrics", "profiles") for row in reference[kind]}
+    assert {"training.final_loss", "gradient_flow.embedding", "parameters.total"} <= names
+    assert len(reference["arrays"]) >= N_TRIALS
+
+
+def test_one_and_two_workers_find_the_same(undisturbed: Any, tmp_path: Path) -> None:
+    grid, reference, _ = undisturbed
+    assert Driver(grid, tmp_path / "run", workers=2).wait() == 0
+    assert everything(tmp_path / "run") == reference
+
+
+def test_kills_at_random_moments_lose_and_bend_nothing(undisturbed: Any, tmp_path: Path) -> None:
+    rounds = kill_and_compare(undisturbed, tmp_path, kills=6, seed=1)
+    assert sum(len(round.kills) for round in rounds) == 6
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_two_hundred_kills_lose_and_bend_nothing(undisturbed: Any, tmp_path: Path) -> None:
+    rounds = kill_and_compare(undisturbed, tmp_path, kills=200, seed=2)
+    assert sum(len(round.kills) for round in rounds) == 200
