@@ -38,7 +38,7 @@ def told_reasons(reasons: Counter[str]) -> list[str]:
     lines = [f"{count} {reason}" for reason, count in ordered[:MOST_REASONS]]
     rest = len(ordered) - len(lines)
     if rest:
-        lines.append(f"and for {rest} other reason{'s' * (rest > 1)}, which are in the report")
+        lines.append(f"and {rest} other reason{'s' * (rest > 1)}; the report has them all")
     return lines
 
 
