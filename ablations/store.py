@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from ablations.conformity import Conformity, as_document
 from ablations.results import ArrayValues, TrialResult
 from ablations.storage.conformity import CONFORMITIES, EXAMINED, read_conformities
+from ablations.storage.digests import RESULTS, seal_plan, seal_result
 from ablations.storage.errors import (
     DamagedStore,
     NotAStore,
@@ -50,7 +51,6 @@ __all__ = [
     "StoreError",
 ]
 
-RESULT_TABLES = ("trials", "metrics", "profiles", "arrays")
 PLAN_TABLES = ("meta", "plan", "plan_seeds", "plan_measures", "plan_identities")
 
 
@@ -133,6 +133,7 @@ class Store:
                 "plan_identities",
                 ((cell, measure, value) for (cell, measure), value in plan.identities.items()),
             )
+            seal_plan(connection)
         path = self.directory / GRID
         try:
             write_whole(path, plan.grid.encode())
@@ -168,13 +169,14 @@ class Store:
         with self._transaction() as connection:
             for measure in result.measures:
                 key = (result.cell, result.seed, measure.measure)
-                for table in RESULT_TABLES:
+                for table in RESULTS:
                     connection.execute(
                         f"DELETE FROM {table} WHERE cell = ? AND seed = ? AND measure = ?",  # noqa: S608
                         key,
                     )
                 for table, rows in result_rows(measure).items():
                     insert(connection, table, ((*key, *row) for row in rows))
+                seal_result(connection, key)
 
     def conformities(self) -> dict[str, Conformity]:
         """What is known of components, of whatever grid, by the keys of their examinations."""
@@ -189,6 +191,7 @@ class Store:
                 "UPDATE meta SET value = ? WHERE key = ?",
                 (_conformity_document(known), CONFORMITIES),
             )
+            seal_plan(connection)
 
     def trials(self, only: tuple[str, int] | None = None) -> list[TrialInfo]:
         """The trials of the grid last run that have results, in its order; `only` one of them."""

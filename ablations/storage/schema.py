@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import logging
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
+from ablations.storage.digests import broken, seal_all
 from ablations.storage.errors import NotAStore, StoreError, damaged, explained
 from ablations.storage.file_systems import network_type
 
@@ -15,9 +17,10 @@ JOURNALS = ("-wal", "-shm", "-journal")
 """What SQLite may keep beside a database, by the end of its name."""
 
 APPLICATION = 0x61626C61  # "abla", where SQLite lets a file say whose it is
-VERSION = 1
+VERSION = 2
 NOTHING = "nothing has been run in this directory yet"
 BUSY_SECONDS = 30.0
+SMALLEST_PAGE = 512
 
 UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 """What SQLite says where it would have to make a file and may not."""
@@ -59,6 +62,16 @@ CREATE TABLE arrays (
 ) STRICT;
 """
 
+DIGESTS = """
+CREATE TABLE digests (
+    cell TEXT, seed INTEGER, measure TEXT, digest TEXT NOT NULL,
+    PRIMARY KEY (cell, seed, measure)
+) STRICT, WITHOUT ROWID;
+"""
+
+LAYOUTS = {1: TABLES, 2: TABLES + DIGESTS}
+"""The tables of each layout that is read; a run brings an older one up to date."""
+
 
 def open_writable(path: Path) -> sqlite3.Connection:
     """Open the file at `path`, made if it is not there, for the one process that writes to it."""
@@ -66,9 +79,12 @@ def open_writable(path: Path) -> sqlite3.Connection:
         _refuse_emptied(path)
         connection = _connect(path, "mode=rwc")
         try:
-            if _is_empty(connection):
+            with _making_sense(path):
+                empty = _is_empty(connection)
+            if empty:
                 _create(connection)
-            _check(connection, path)
+            if _check(connection, path) < VERSION:
+                _bring_up_to_date(connection)
             _journal(connection, path)
             connection.execute("PRAGMA synchronous = FULL")
         except BaseException:
@@ -161,9 +177,12 @@ def _left(path: Path) -> bool:
 
 
 def _refuse_emptied(path: Path) -> None:
-    """Raises: DamagedStore for an empty file beside the grid that is written after it has begun."""
-    if path.exists() and path.stat().st_size == 0 and path.with_name(GRID).exists():
-        raise damaged(path, "it is empty")
+    """Raises: DamagedStore for next to no file beside a grid, which is written after a run began.
+
+    SQLite would take it for one that is yet to be filled.
+    """
+    if path.exists() and path.stat().st_size < SMALLEST_PAGE and path.with_name(GRID).exists():
+        raise damaged(path, "it was cut off")
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
@@ -174,25 +193,79 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
 def _create(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous = FULL")
     connection.executescript(
-        f"BEGIN IMMEDIATE;{TABLES}"
+        f"BEGIN IMMEDIATE;{LAYOUTS[VERSION]}"
         f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
     )
 
 
-def _check(connection: sqlite3.Connection, path: Path, whole: bool = True) -> None:
+def _bring_up_to_date(connection: sqlite3.Connection) -> None:
+    """From layout 1, which had no digests."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.execute(DIGESTS)
+        seal_all(connection)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _check(connection: sqlite3.Connection, path: Path, whole: bool = True) -> int:
+    """Whose the file is, and whether it is as it was left; returns its layout."""
+    with _making_sense(path):
+        return _checked(connection, path, whole)
+
+
+@contextlib.contextmanager
+def _making_sense(path: Path) -> Iterator[None]:
+    """What makes no sense to SQLite, as a table of no known form, is damage in what is ours."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        # Text that is no text any more has no code at all.
+        if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) != sqlite3.SQLITE_ERROR:
+            raise
+        raise damaged(path, str(error)) from error
+
+
+def _checked(connection: sqlite3.Connection, path: Path, whole: bool) -> int:
     if _is_empty(connection):
         raise StoreError(NOTHING)
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION:
         raise NotAStore(f"{path} is a database of another program: choose another directory")
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version != VERSION:
+    if version not in LAYOUTS:
         raise NotAStore(
-            f"{path} has layout {version}, and this version of ablations reads layout {VERSION}: "
-            "install the version that wrote it"
+            f"{path} has layout {version}, and this version of ablations reads layouts 1 to "
+            f"{VERSION}: install the version that wrote it"
         )
-    if not whole:
-        return
-    (finding,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if whole:
+        finding = _damage(connection, version)
+        if finding:
+            raise damaged(path, finding)
+    return int(version)
+
+
+def _damage(connection: sqlite3.Connection, version: int) -> str:
+    """What is not as it was left, in words; empty if all is."""
+    if _tables(connection) != _tables_of(version):
+        return "its tables are not those of its layout"
+    (finding,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if finding != "ok":
-        raise damaged(path, finding)
+        return str(finding)
+    return broken(connection) if version >= 2 else ""
+
+
+def _tables(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
+    return connection.execute(
+        "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name"
+    ).fetchall()
+
+
+def _tables_of(version: int) -> list[tuple[str, ...]]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(LAYOUTS[version])
+        return _tables(connection)

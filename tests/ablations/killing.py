@@ -52,8 +52,10 @@ def _drive(arguments: list[str], told: str) -> None:
 class Driver:
     """`ablations run` in a process and a session of its own; `told` is its standard error."""
 
-    def __init__(self, grid: Path, out: Path, *, workers: int = 2) -> None:
-        self.told = grid.with_name(f"{out.name}.err")
+    def __init__(
+        self, grid: Path, out: Path, *, workers: int = 2, told: Path | None = None
+    ) -> None:
+        self.told = told or out.with_name(f"{out.name}.err")
         arguments = ["run", str(grid), "--out", str(out), "--workers", str(workers)]
         self._process = _context.Process(target=_drive, args=(arguments, str(self.told)))
         self._process.start()

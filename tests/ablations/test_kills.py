@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,21 @@ def test_the_reference_holds_something_of_each_kind(undisturbed: Any) -> None:
 def test_one_and_two_workers_find_the_same(undisturbed: Any, tmp_path: Path) -> None:
     grid, reference, _ = undisturbed
     assert Driver(grid, tmp_path / "run", workers=2).wait() == 0
+    assert everything(tmp_path / "run") == reference
+
+
+def test_of_two_runs_at_once_one_is_refused(undisturbed: Any, tmp_path: Path) -> None:
+    grid, reference, _ = undisturbed
+    drivers = [Driver(grid, tmp_path / "run", told=tmp_path / name) for name in ("a", "b")]
+    ended = sorted((driver.wait(), driver.told.read_text(), driver.pid) for driver in drivers)
+    (done, _, holder), (refused, told, _) = ended
+    assert (done, refused) == (0, 3)
+    # Which one is first is chance, and it may not have written who it is yet.
+    assert re.fullmatch(
+        rf"(process {holder}|another process) carries out a run in {tmp_path}/run: wait for it, "
+        r"or choose another directory\n",
+        told,
+    )
     assert everything(tmp_path / "run") == reference
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import ablations
 from ablations import cli, engine
+from ablations.results import MeasureResult, State, TrialResult
 from ablations.resuming import Standing
 from ablations.sources import Sources
 from ablations.store import Store, StoreError
@@ -77,18 +78,18 @@ def test_what_is_left_does_not_keep_a_new_measure_away(tmp_path: Path) -> None:
         ]  # fmt: skip
 
 
-STATES = ("failed", "crashed", "timeout")
+STATES: tuple[State, ...] = ("failed", "crashed", "timeout")
 
 
 def test_each_state_is_told_by_its_own_name(tmp_path: Path) -> None:
     given = {**GRID, "factors": {"norm": ["layernorm", "rmsnorm"]}}
     run(tmp_path, given=given)
-    with sqlite3.connect(tmp_path / "results.sqlite") as connection:
-        keys = connection.execute("SELECT DISTINCT cell, seed FROM trials ORDER BY 1, 2").fetchall()
-        for key, state in zip(keys, STATES, strict=False):
-            connection.execute(
-                "UPDATE trials SET state = ? WHERE cell = ? AND seed = ?", (state, *key)
-            )
+    with Store.create_or_open(tmp_path) as store:
+        held = [(key, identity) for key, (identity, _) in sorted(store.known().items())]
+        flows = [(key, identity) for key, identity in held if key[2] == "gradient_flow"]
+        for ((cell, seed, measure), identity), state in zip(flows, STATES, strict=False):
+            left = MeasureResult(measure=measure, identity=identity, state=state)
+            store.record(TrialResult(cell=cell, seed=seed, measures=(left,)))
     resumed = run(tmp_path, given=given)
     assert resumed.standing.lines == ["1 reused, 3 tried again (1 crashed, 1 failed, 1 timeout)"]
     assert resumed.states == {"done": 3}

@@ -124,14 +124,15 @@ def test_a_database_of_another_program_is_refused(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_newer_layout_is_refused(store: Store) -> None:
-    store._connection.execute("PRAGMA user_version = 2")
+@pytest.mark.parametrize("layout", [0, 3])
+def test_an_unknown_layout_is_refused(store: Store, layout: int) -> None:
+    store._connection.execute(f"PRAGMA user_version = {layout}")
     store.close()
     refused(
         store.directory,
         NotAStore,
-        f"{store.path} has layout 2, and this version of ablations reads layout 1: install the "
-        "version that wrote it",
+        f"{store.path} has layout {layout}, and this version of ablations reads layouts 1 to 2: "
+        "install the version that wrote it",
     )
 
 

@@ -46,7 +46,8 @@ while ended is None:
 print(ended)
 print(len(store.known()) == n > 5)
 store.close()
-print(told(lambda: len(Store.open_readonly(directory).known())) == n)
+with Store.open_readonly(directory) as reader:
+    print(len(reader.known()) == n)
 filler = (place / "filler").open("wb", buffering=0)
 try:
     while filler.write(b"x" * 512):
