@@ -5,11 +5,13 @@ A driver is forked from a server that has torch loaded, so that a kill costs no 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import multiprocessing
 import os
 import random
 import signal
+import sqlite3
 import struct
 import time
 from collections.abc import Iterator
@@ -135,9 +137,7 @@ class Killed:
     starts: int
 
 
-def run_and_kill(
-    grid: Path, out: Path, dice: random.Random, *, whom: list[str], within: float
-) -> Killed:
+def run_and_kill(grid: Path, out: Path, dice: random.Random, *, whom: list[str]) -> Killed:
     """Start a run and kill it at random moments, again and again until it ends whole.
 
     `whom` is taken from its end, a victim for each start; when it is empty the run is left alone.
@@ -147,7 +147,7 @@ def run_and_kill(
         driver = Driver(grid, out, workers=dice.choice([1, 2]))
         killed.starts += 1
         if whom:
-            _wait(driver, dice.uniform(0, within))
+            _await_moment(driver, out, dice)
             if driver.kill(whom[-1], dice):
                 killed.kills.append(whom.pop())
         status = driver.wait()
@@ -157,10 +157,31 @@ def run_and_kill(
         assert status in (1, -signal.SIGKILL), (status, driver.told.read_text())
 
 
-def _wait(driver: Driver, seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and driver.status() is None:
-        time.sleep(min(0.02, max(0.0, end - time.monotonic())))
+def _await_moment(driver: Driver, out: Path, dice: random.Random) -> None:
+    """A moment while the run starts, or one between two of the trials that it has to do.
+
+    Counted in trials, since the seconds that a run takes are the machine's business.
+    """
+    if dice.random() < 0.4:
+        time.sleep(dice.uniform(0, 3))
+        return
+    done = recorded(out)
+    until = done + dice.randrange(max(1, N_TRIALS - done))
+    while driver.status() is None and (recorded(out) < until or not driver.workers()):
+        time.sleep(0.02)
+    time.sleep(dice.uniform(0, 0.4))
+
+
+def recorded(out: Path) -> int:
+    """Trials that are done, as the store of a run has it at this moment."""
+    query = "SELECT count(*) FROM trials WHERE measure = 'training' AND state = 'done'"
+    try:
+        place = f"{(out / 'results.sqlite').as_uri()}?mode=ro"
+        with contextlib.closing(sqlite3.connect(place, uri=True)) as connection:
+            (count,) = connection.execute(query).fetchone()
+    except sqlite3.Error:  # it is only being made
+        return 0
+    return int(count)
 
 
 def everything(out: Path) -> dict[str, list[Any]]:
