@@ -228,6 +228,8 @@ def _making_sense(path: Path) -> Iterator[None]:
         if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) != sqlite3.SQLITE_ERROR:
             raise
         raise damaged(path, str(error)) from error
+    except UnicodeDecodeError as error:  # SQLite quotes in a message what it cannot read
+        raise damaged(path, "text in it is no text any more") from error
 
 
 def _checked(connection: sqlite3.Connection, path: Path, whole: bool) -> int:
