@@ -85,7 +85,8 @@ class Driver:
             return False
         if whom != "worker":
             send = os.killpg if whom == "group" else os.kill
-            send(self.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it ended just now, by itself
+                send(self.pid, signal.SIGKILL)
             return self.wait() == -signal.SIGKILL
         deadline = time.monotonic() + SECONDS
         while not (workers := self.workers()):
