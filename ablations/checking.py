@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ablations.executors.local import Local
+from ablations.strangers import strangers_of
 from registry.catalog import Catalog, full_name
 from registry.conformance.report import MUST_HOLD
 from registry.contracts import Execution, Outcome
@@ -30,6 +31,11 @@ class Try:
     place: tuple[int, int]
     spec: ComponentSpec
     example: Example
+
+    @property
+    def strangers(self) -> frozenset[str]:
+        """Whose code this try runs beside this project's own."""
+        return strangers_of([self.spec.reference])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from ablations.examining import Examination, conformity_of, examine
 from ablations.executors import require_main_guard
 from ablations.following import Followers, run_info
 from ablations.grid import Grid
+from ablations.identity import components_of
 from ablations.library import write_report
 from ablations.planning import Plan, plan
 from ablations.record import run_plan
@@ -26,6 +27,7 @@ from ablations.results import MeasureResult, TrialResult, worst
 from ablations.storage.lock import RunLock
 from ablations.storage.schema import FILE
 from ablations.store import RunPlan, Store, StoreError
+from ablations.strangers import by_strangers, strangers_of
 from ablations.trial import PlannedMeasure, Trial, measure_trial
 from registry.catalog import Catalog
 from registry.contracts import Execution, Executor, Outcome
@@ -115,7 +117,10 @@ def run(
             unknown = sorted(recorded.examinations.keys() - store.conformities().keys())
             cached = dict(cache.found(unknown))
             store.keep_conformities(cached)
-            examinations = [recorded.examinations[key] for key in unknown if key not in cached]
+            examinations = sorted(
+                (recorded.examinations[key] for key in unknown if key not in cached),
+                key=by_strangers,
+            )
             outcomes = chosen.execute(chain(examinations, trials), carry_out, execution)
             with closing(outcomes):
                 for outcome in outcomes:
@@ -218,13 +223,15 @@ def _missing_trials(
 ) -> Iterator[Trial]:
     """Trials whose measures the store does not hold under the identity that is asked for.
 
-    Seeds come first, so that an unfinished run has whole cells to compare. Static measures come
-    last, so that they count the decoder that the others had built.
+    Seeds come first, so that an unfinished run has whole cells to compare, and within a seed the
+    trials that run the same strangers' code, so that workers seldom start anew. Static measures
+    come last, so that they count the decoder that the others had built.
     """
     specs = {asked.choice.name: asked.spec for asked in planned.grid.measures}
     against = {name for name, spec in specs.items() if spec.against_baseline}
     baseline = planned.baseline
     for seed in planned.grid.seeds:
+        trials = []
         for entry in planned.running:
             cell = entry.cell
             assert cell.architecture is not None, "a cell without an architecture is skipped"
@@ -240,16 +247,28 @@ def _missing_trials(
                 for identity in [recorded.identities[cell.cell, choice.name]]
                 if not _kept(known.get((cell.cell, seed, choice.name)), identity)
             )
+            beside = baseline if any(m.choice.name in against for m in measures) else None
             if measures:
-                yield Trial(
-                    cell=cell.cell,
-                    seed=seed,
-                    architecture=cell.architecture,
-                    measures=measures,
-                    dtype=planned.grid.dtype,
-                    stream=cell.stream,
-                    baseline=baseline if any(m.choice.name in against for m in measures) else None,
+                trials.append(
+                    Trial(
+                        cell=cell.cell,
+                        seed=seed,
+                        architecture=cell.architecture,
+                        measures=measures,
+                        dtype=planned.grid.dtype,
+                        stream=cell.stream,
+                        baseline=beside,
+                        strangers=strangers_of(
+                            choice.target
+                            for choice in (
+                                *components_of(cell.architecture),
+                                *(components_of(beside) if beside is not None else ()),
+                                *(measure.choice for measure in measures),
+                            )
+                        ),
+                    )
                 )
+        yield from sorted(trials, key=by_strangers)
 
 
 def _discard_checkpoints(folder: str, result: TrialResult) -> None:

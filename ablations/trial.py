@@ -75,7 +75,8 @@ class Trial:
     `stream` names the stream of the seed that all is drawn from, weights and data alike; where it
     is empty, that is the seed itself. `checkpoints` is the folder in which a long measure may keep
     how far it got; without one it keeps nothing. `baseline` is the architecture of the grid's
-    baseline cell, for the measures that say they are `against_baseline`.
+    baseline cell, for the measures that say they are `against_baseline`. `strangers` names whose
+    code it runs beside this project's own, so that no other trial shares a process with that.
     """
 
     cell: str
@@ -86,6 +87,7 @@ class Trial:
     stream: str = ""
     checkpoints: str = ""
     baseline: Architecture | None = None
+    strangers: frozenset[str] = frozenset()
 
     @property
     def drawn_from(self) -> int:
