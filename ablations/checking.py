@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ablations.executors.local import Local
+from ablations.machine import memory_share
 from ablations.strangers import strangers_of
 from registry.catalog import Catalog, full_name
 from registry.conformance.report import MUST_HOLD
@@ -100,7 +101,8 @@ def check(specs: Sequence[ComponentSpec], *, workers: int) -> tuple[Checked, ...
         for i, spec in enumerate(specs)
         for j, example in enumerate(spec.examples or (Example(),))
     ]
-    execution = Execution(workers=max(1, min(workers, len(tries))), threads=1, timeout=TIMEOUT)
+    workers = max(1, min(workers, len(tries)))
+    execution = Execution(workers=workers, timeout=TIMEOUT, memory=memory_share(workers))
     found: dict[tuple[int, int], Any] = {}
     outcomes: Any = Local().execute(iter(tries), examine, execution)
     with closing(outcomes):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +20,7 @@ from ablations.following import Followers, run_info
 from ablations.grid import Grid
 from ablations.identity import components_of
 from ablations.library import write_report
+from ablations.machine import memory_share, refusal, usable_cores
 from ablations.planning import Plan, plan
 from ablations.record import run_plan
 from ablations.results import MeasureResult, TrialResult, worst
@@ -107,7 +107,7 @@ def run(
             checkpoints = str((out / CHECKPOINTS).resolve())
             trials = [
                 replace(trial, checkpoints=checkpoints)
-                for trial in _missing_trials(planned, recorded, store.known())
+                for trial in _missing_trials(planned, recorded, store.known(), execution.memory)
             ]
             reused = planned.trials - len(trials)
             followers.started(run_info(planned, store, reused=reused))
@@ -179,23 +179,22 @@ def _execution(grid: Grid, chosen: Executor, name: str, workers: int | None) -> 
         ignored.append("the grid's timeout, since it cannot stop a trial")
     if in_process and workers not in (None, 1):
         ignored.append(f"{workers} workers, since it is this process alone")
+    if in_process and grid.memory is not None:
+        ignored.append("the grid's memory limit, since it cannot stop a trial")
+    elif grid.memory is not None and not getattr(chosen, "limits_memory", True):
+        ignored.append("the grid's memory limit, since only Linux shows what a trial uses")
     if ignored:
+        remedy = "choose 'local' or leave it out" if in_process else "leave it out"
         raise InvalidOptions(
-            (None, f"executor {name!r} would ignore {what}; choose 'local' or leave it out")
-            for what in ignored
+            (None, f"executor {name!r} would ignore {what}; {remedy}") for what in ignored
         )
+    workers = workers or (1 if in_process else usable_cores())
     return Execution(
-        workers=workers or (1 if in_process else usable_cores()),
+        workers=workers,
         threads=grid.threads,
         timeout=grid.timeout,
+        memory=memory_share(workers) if grid.memory is None else grid.memory,
     )
-
-
-def usable_cores() -> int:
-    """Cores that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def move_aside(out: Path) -> Path | None:
@@ -219,9 +218,14 @@ def move_aside(out: Path) -> Path | None:
 
 
 def _missing_trials(
-    planned: Plan, recorded: RunPlan, known: dict[tuple[str, int, str], tuple[str, str]]
+    planned: Plan,
+    recorded: RunPlan,
+    known: dict[tuple[str, int, str], tuple[str, str]],
+    memory: int | None = None,
 ) -> Iterator[Trial]:
     """Trials whose measures the store does not hold under the identity that is asked for.
+
+    A measure that needs more than `memory` bytes is to fail before it begins.
 
     Seeds come first, so that an unfinished run has whole cells to compare, and within a seed the
     trials that run the same strangers' code, so that workers seldom start anew. Static measures
@@ -242,6 +246,7 @@ def _missing_trials(
                     declared=specs[choice.name].declared,
                     infinite=specs[choice.name].infinite,
                     static=specs[choice.name].mode == "static",
+                    refusal=refusal(entry.least_bytes.get(choice.name, 0), memory),
                 )
                 for choice in sorted(cell.measures, key=lambda c: specs[c.name].mode == "static")
                 for identity in [recorded.identities[cell.cell, choice.name]]

@@ -269,7 +269,9 @@ class Measure(Protocol):
 
     It may also offer `convention()` (a sentence on what its figures rest on),
     `unsupported(architecture)` (why a cell cannot be measured so, asked before anything runs),
-    `flops(decoder)` (what one trial computes, for a plan; called with shapes alone) and
+    `flops(decoder)` (what one trial computes, for a plan; called with shapes alone),
+    `least_bytes(decoder)` (memory without which one trial cannot be done, never more; called with
+    shapes alone, in the grid's type: a trial that cannot fit is not begun) and
     `files() -> Sequence[str | Path]` (files whose content its figures depend on: an edited one is
     measured anew; one that cannot be read is for `unsupported` to refuse).
     """

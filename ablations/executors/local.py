@@ -12,6 +12,7 @@ from typing import Any
 from ablations.executors.errors import ExecutorError, MissingMainGuard
 from ablations.executors.guard import UNGUARDED_EXIT, require_main_guard
 from ablations.executors.memory import watched
+from ablations.executors.process_tree import SEEN
 from ablations.executors.processes import Job, Loss, WorkerProcess, describe_exit
 from registry.contracts import Execution, Outcome
 
@@ -37,6 +38,8 @@ class Local:
     after a trial that left threads, processes or settings behind. What trials started ends with
     their worker, and workers end with the driver, however it ends.
     """
+
+    limits_memory = SEEN
 
     def execute(
         self,

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from ablations.amounts import in_words
 from ablations.executors.process_tree import (
     SEEN,
     descendants,
@@ -72,13 +73,3 @@ def over_limit(used: int, limit: int | None) -> str:
     return (
         f"stopped as it used {in_words(used)} of memory, over its limit of {in_words(limit or 0)}"
     )
-
-
-def in_words(size: int) -> str:
-    """`4.31 GiB`: bytes as a person reads them, to three digits."""
-    value = float(size)
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if value < 1000:
-            return f"{value:.3g} {unit}"
-        value /= 1024
-    return f"{value:,.4g} TiB"

@@ -90,6 +90,10 @@ class OneStep:
             pass_flops(decoder, PassOptions(batch=self._regime.batch, length=self._length)) * 5 / 3
         )
 
+    def least_bytes(self, decoder: Decoder) -> int:
+        """Memory that one trial needs at least."""
+        return self._regime.least_bytes(decoder)
+
     def measure(self, context: TrialContext) -> Measurement:
         """Take the step, and return what it changed."""
         architecture = context.architecture

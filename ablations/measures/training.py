@@ -130,6 +130,10 @@ class Training:
         looks = (len(regime.evaluated) + 1) * regime.held_out_batches
         return step * (regime.steps + looks / 3)
 
+    def least_bytes(self, decoder: Decoder) -> int:
+        """Memory that one trial needs at least."""
+        return self._regime.least_bytes(decoder)
+
     def measure(self, context: TrialContext) -> Measurement:
         """Train, and return metrics and curves."""
         architecture = context.architecture
