@@ -26,6 +26,8 @@ def read_amount(value: int | str) -> int:
 
 def in_words(size: int) -> str:
     """`4.31 GiB`: bytes as a person reads them, to three digits."""
+    if size == 1:
+        return "1 byte"
     value = float(size)
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if value < 1000:
