@@ -182,7 +182,7 @@ def _execution(grid: Grid, chosen: Executor, name: str, workers: int | None) -> 
     if in_process and grid.memory is not None:
         ignored.append("the grid's memory limit, since it cannot stop a trial")
     elif grid.memory is not None and not getattr(chosen, "limits_memory", True):
-        ignored.append("the grid's memory limit, since only Linux shows what a trial uses")
+        ignored.append("the grid's memory limit, since it cannot limit memory here")
     if ignored:
         remedy = "choose 'local' or leave it out" if in_process else "leave it out"
         raise InvalidOptions(

@@ -11,6 +11,8 @@ import pytest
 
 import ablations
 from ablations import engine, planning
+from ablations.executors.local import Local
+from registry import InvalidOptions
 from tests.ablations.test_engine import grid, values
 
 REFUSED = (
@@ -39,6 +41,19 @@ def test_a_measure_that_cannot_fit_fails_and_runs_on_a_larger_machine(
     assert ablations.run(grid(), tmp_path / "run", executor="inline").states == {"done": 8}
     ablations.run(grid(), tmp_path / "other", executor="inline")
     assert values(tmp_path / "run") == values(tmp_path / "other")
+
+
+def test_a_limit_that_would_not_hold_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Local, "limits_memory", False)
+    with pytest.raises(InvalidOptions) as caught:
+        ablations.run(grid(memory="4 GiB"), tmp_path / "run", executor="local")
+    assert str(caught.value) == (
+        "executor 'local' would ignore the grid's memory limit, since it cannot limit memory here; "
+        "leave it out"
+    )
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_plan_warns_of_what_cannot_fit(monkeypatch: pytest.MonkeyPatch) -> None:
