@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import multiprocessing
+import os
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -92,6 +95,10 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr(Cache, "found", lambda self, keys: [(key, passed) for key in keys])
         ablations.run(grid(), base / "clean", executor="inline")
         yield base
+    for path in (base / "pids").iterdir():  # of a test that failed; by then an id may be another's
+        with contextlib.suppress(OSError):
+            if str(base).encode() in Path(f"/proc/{path.name}/environ").read_bytes():
+                os.kill(int(path.name), signal.SIGKILL)
 
 
 @pytest.fixture(scope="module")
