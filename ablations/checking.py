@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ablations.executors.local import Local
+from ablations.machine import memory_share
+from ablations.strangers import strangers_of
 from registry.catalog import Catalog, full_name
 from registry.conformance.report import MUST_HOLD
 from registry.contracts import Execution, Outcome
@@ -30,6 +32,11 @@ class Try:
     place: tuple[int, int]
     spec: ComponentSpec
     example: Example
+
+    @property
+    def strangers(self) -> frozenset[str]:
+        """Whose code this try runs beside this project's own."""
+        return strangers_of([self.spec.reference])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +101,8 @@ def check(specs: Sequence[ComponentSpec], *, workers: int) -> tuple[Checked, ...
         for i, spec in enumerate(specs)
         for j, example in enumerate(spec.examples or (Example(),))
     ]
-    execution = Execution(workers=max(1, min(workers, len(tries))), threads=1, timeout=TIMEOUT)
+    workers = max(1, min(workers, len(tries)))
+    execution = Execution(workers=workers, timeout=TIMEOUT, memory=memory_share(workers))
     found: dict[tuple[int, int], Any] = {}
     outcomes: Any = Local().execute(iter(tries), examine, execution)
     with closing(outcomes):

@@ -254,7 +254,7 @@ def check(
     """
     catalog = _installed(plugin)
     from ablations.checking import check, chosen, summary
-    from ablations.engine import usable_cores
+    from ablations.machine import usable_cores
 
     checked = check(chosen(catalog, names or ()), workers=usable_cores())
     status = 0 if all(one.passed for one in checked) else 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -20,12 +19,14 @@ from ablations.executors import require_main_guard
 from ablations.following import Followers, run_info
 from ablations.grid import Grid
 from ablations.library import write_report
+from ablations.machine import memory_share, usable_cores
 from ablations.planning import plan
 from ablations.record import run_plan
 from ablations.results import FINAL, MeasureResult, TrialResult
 from ablations.resuming import Standing, missing_trials, standing
 from ablations.storage.aside import Aside
 from ablations.store import RunPlan, Store
+from ablations.strangers import by_strangers
 from ablations.tally import Tally
 from ablations.trial import Trial, measure_trial
 from registry.catalog import Catalog
@@ -124,7 +125,12 @@ def run(
                 started(held)
             checkpoints = CheckpointFolder(path=str((out / CHECKPOINTS).resolve()), key=store.key)
             trials = missing_trials(
-                planned, recorded, known, retry_failed=retry_failed, checkpoints=checkpoints
+                planned,
+                recorded,
+                known,
+                retry_failed=retry_failed,
+                checkpoints=checkpoints,
+                memory=execution.memory,
             )
             cache = Cache()
             examinations = _unexamined(recorded, store, cache)
@@ -167,7 +173,8 @@ def _unexamined(recorded: RunPlan, store: Store, cache: Cache) -> list[Examinati
     unknown = sorted(recorded.examinations.keys() - store.conformities().keys())
     cached = dict(cache.found(unknown))
     store.keep_conformities(cached)
-    return [recorded.examinations[key] for key in unknown if key not in cached]
+    waiting = (recorded.examinations[key] for key in unknown if key not in cached)
+    return sorted(waiting, key=by_strangers)
 
 
 def _keep_conformity(store: Store, cache: Cache, outcome: Outcome) -> None:
@@ -198,23 +205,22 @@ def _execution(grid: Grid, chosen: Executor, name: str, workers: int | None) -> 
         ignored.append("the grid's timeout, since it cannot stop a trial")
     if in_process and workers not in (None, 1):
         ignored.append(f"{workers} workers, since it is this process alone")
+    if in_process and grid.memory is not None:
+        ignored.append("the grid's memory limit, since it cannot stop a trial")
+    elif grid.memory is not None and not getattr(chosen, "limits_memory", True):
+        ignored.append("the grid's memory limit, since it cannot limit memory here")
     if ignored:
+        remedy = "choose 'local' or leave it out" if in_process else "leave it out"
         raise InvalidOptions(
-            (None, f"executor {name!r} would ignore {what}; choose 'local' or leave it out")
-            for what in ignored
+            (None, f"executor {name!r} would ignore {what}; {remedy}") for what in ignored
         )
+    workers = workers or (1 if in_process else usable_cores())
     return Execution(
-        workers=workers or (1 if in_process else usable_cores()),
+        workers=workers,
         threads=grid.threads,
         timeout=grid.timeout,
+        memory=memory_share(workers) if grid.memory is None else grid.memory,
     )
-
-
-def usable_cores() -> int:
-    """Cores that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _discard_checkpoints(folder: CheckpointFolder, result: TrialResult) -> None:

@@ -14,6 +14,7 @@ from ablations.conformity import Conformity
 from ablations.identity import components_by_kind
 from ablations.planning import Plan
 from ablations.sources import Sources
+from ablations.strangers import strangers_of
 from registry.catalog import Catalog
 from registry.contracts import Dims, Outcome
 from registry.errors import RegistryError
@@ -32,6 +33,11 @@ class Examination:
     choice: Choice
     dims: Dims
     expected_failures: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def strangers(self) -> frozenset[str]:
+        """Whose code this examination runs beside this project's own."""
+        return strangers_of([self.choice.target])
 
 
 def examinations(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, get_args
 
+from ablations.amounts import read_amount
 from ablations.combinations import MAX_CELLS, count
 from ablations.grids.asked_measures import AskedMeasure, check_modes, read_measures
 from ablations.grids.baseline import check_said, read_baseline
@@ -49,6 +50,8 @@ class Grid:
     device: str
     dtype: str
     timeout: float | None
+    memory: int | None
+    """Bytes that a trial may use; None where the machine decides."""
     threads: int
     catalog: Catalog = field(repr=False, compare=False)
     """What its names were read by: the installed plugins, and those that were asked for."""
@@ -155,6 +158,7 @@ def _read(reading: Reading) -> Grid:
         "device": "cpu",
         "threads": file.threads,
         "timeout": file.timeout,
+        "memory": file.memory,
     }
     rows = (
         Setting("recipe", file.recipe or "null", "given" if file.recipe else "default"),
@@ -188,6 +192,7 @@ def _read(reading: Reading) -> Grid:
         device="cpu",
         dtype=file.dtype,
         timeout=file.timeout,
+        memory=None if file.memory is None else read_amount(file.memory),
         threads=file.threads,
         catalog=reading.catalog,
         document=reading.document,

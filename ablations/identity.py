@@ -21,6 +21,7 @@ ENGINE = (
     "checkpoints",
     "data",
     "decoder",
+    "executors.failures",
     "initialization",
     "losses",
     "measures.of_a_pass",

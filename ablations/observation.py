@@ -200,3 +200,20 @@ def pass_flops(decoder: Decoder, options: PassOptions) -> float:
             matrices += decoder.head_projection.weight.numel()
     scores = architecture.depth * 4 * length**2 * architecture.n_heads * architecture.head_dim
     return 3.0 * options.batch * (2 * length * matrices + scores)
+
+
+def pass_bytes(decoder: Decoder, options: PassOptions) -> int:
+    """Memory that one pass needs at least, whatever its components are.
+
+    Weights, drawn in float32, then with their gradients in the decoder's type; or weights, logits
+    and their softmax. What components keep for the backward pass is left out: it differs.
+    """
+    weights = sum(p.numel() * p.element_size() for p in decoder.parameters())
+    drawn = 4 * sum(p.numel() for p in decoder.parameters())
+    architecture = decoder.architecture
+    logits = 0
+    if options.loss == "cross_entropy":
+        tokens = options.batch * (options.length or architecture.context)
+        width = next(decoder.parameters()).element_size()
+        logits = 2 * tokens * architecture.vocab_size * width
+    return max(drawn, 2 * weights, weights + logits)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import torch
+
+from ablations.amounts import in_words
 from ablations.architecture import Architecture
 from ablations.decoder import Decoder
 from ablations.design import Cell, cells, check_levels
+from ablations.executors.process_tree import SEEN
 from ablations.grid import Grid
 from ablations.grids.document import Fault
 from ablations.grids.placebo import factor_path
+from ablations.machine import memory_share, refusal, usable_cores
 from ablations.progress import duration
 from ablations.rates import rates
 from ablations.trial import Measurement, Trial, TrialContext
@@ -25,11 +30,13 @@ class PlannedCell:
 
     `parameters` counts unique ones; `flops` is what one trial's measures compute (a multiply-add is
     2, attention over all T² pairs), `weight_bytes` what its weights and their gradients occupy.
+    `least_bytes` is, by measure, the memory without which it cannot be done.
     """
 
     cell: Cell
     parameters: int | None = None
     flops: float | None = None
+    least_bytes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def weight_bytes(self) -> int | None:
@@ -79,7 +86,29 @@ class Plan:
             },
             "flops": self.flops,
             "seconds": self.seconds,
+            "memory": {
+                "limit": self.memory,
+                "too_large": [
+                    {"cell": planned.cell.label, "measure": name, "bytes": needed}
+                    for planned in self.running
+                    for name, needed in planned.least_bytes.items()
+                    if needed > self.memory
+                ],
+            },
         }
+
+    @property
+    def memory(self) -> int:
+        """Bytes that a trial may use, with a worker a core where the grid leaves it to those."""
+        return self.grid.memory or memory_share(usable_cores())
+
+    @property
+    def _origin_of_memory(self) -> str:
+        if self.grid.memory is not None:
+            return "as the grid says" if SEEN else "as the grid says; it is not enforced here"
+        if not SEEN:
+            return "not enforced here: only Linux shows what a trial uses"
+        return f"this machine's for each of {usable_cores()} workers"
 
     @property
     def flops(self) -> float:
@@ -105,7 +134,12 @@ class Plan:
                 f"{duration(self.seconds)} on one core",
                 f"memory: weights and gradients of the largest trial {weights / 2**20:.3g} MiB "
                 "a worker, in float32",
+                f"memory limit: {in_words(self.memory)} a trial, {self._origin_of_memory}",
             ]
+        lines += [
+            f"too large: {one['cell']}: {one['measure']} {refusal(one['bytes'], self.memory)}"
+            for one in document["memory"]["too_large"]
+        ]
         by_reason: dict[str, list[str]] = {}
         for skipped in document["skipped"]:
             by_reason.setdefault(skipped["reason"], []).append(skipped["cell"])
@@ -169,7 +203,9 @@ def _plan_cell(cell: Cell, grid: Grid) -> PlannedCell:
         return PlannedCell(cell=cell)
     flops = sum(_flops(measure, decoder) for _, measure in measures)
     parameters = sum(parameter.numel() for parameter in decoder.parameters())
-    return PlannedCell(cell=cell, parameters=parameters, flops=flops)
+    decoder.to(getattr(torch, grid.dtype))
+    least = {name: _least_bytes(measure, decoder) for name, measure in measures}
+    return PlannedCell(cell=cell, parameters=parameters, flops=flops, least_bytes=least)
 
 
 def _check_baseline(plan: Plan) -> None:
@@ -234,6 +270,11 @@ def _counted(cell: Cell) -> tuple[Measurement, ...] | None:
 def _flops(measure: Any, decoder: Decoder) -> float:
     estimate = getattr(measure, "flops", None)
     return float(estimate(decoder)) if estimate is not None else 0.0
+
+
+def _least_bytes(measure: Any, decoder: Decoder) -> int:
+    estimate = getattr(measure, "least_bytes", None)
+    return int(estimate(decoder)) if estimate is not None else 0
 
 
 def _estimate_seconds(planned: Sequence[PlannedCell]) -> float:

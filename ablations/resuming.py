@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal
 
+from ablations.architecture import Architecture
 from ablations.checkpoints import CheckpointFolder
+from ablations.design import Cell
+from ablations.identity import components_of
+from ablations.machine import refusal
 from ablations.planning import Plan, PlannedCell
 from ablations.results import FINAL, worst
 from ablations.storage.plan import RunPlan
+from ablations.strangers import by_strangers, strangers_of
 from ablations.trial import PlannedMeasure, Trial
 from registry.spec import Choice, MeasureSpec
 
@@ -111,49 +117,74 @@ def missing_trials(
     *,
     retry_failed: bool = True,
     checkpoints: CheckpointFolder | None = None,
+    memory: int | None = None,
 ) -> Iterator[Trial]:
     """Trials whose measures the store does not hold under the identity that is asked for.
 
-    Seeds come first, so that an unfinished run has whole cells to compare. Static measures come
-    last, so that they count the decoder that the others had built.
+    A measure that needs more than `memory` bytes is to fail before it begins.
+
+    Seeds come first, so that an unfinished run has whole cells to compare, and within a seed the
+    trials that run the same strangers' code, so that workers seldom start anew. Static measures
+    come last, so that they count the decoder that the others had built.
     """
     settled = {"kept"} if retry_failed else {"kept", "lost"}
     specs = {asked.choice.name: asked.spec for asked in planned.grid.measures}
     baseline = planned.baseline
-    for seed, entry in _trials(planned):
-        cell = entry.cell
-        assert cell.architecture is not None, "a cell without an architecture is skipped"
-        measures = tuple(
-            _planned_measure(specs[choice.name], choice, identity)
-            for choice in sorted(cell.measures, key=lambda c: specs[c.name].mode == "static")
-            for identity in [recorded.identities[cell.cell, choice.name]]
-            if _fate(known.get((cell.cell, seed, choice.name)), identity) not in settled
-        )
-        if measures:
-            against = any(specs[m.choice.name].against_baseline for m in measures)
-            yield Trial(
-                cell=cell.cell,
-                seed=seed,
-                architecture=cell.architecture,
-                measures=measures,
-                dtype=planned.grid.dtype,
-                stream=cell.stream,
-                checkpoints=checkpoints,
-                baseline=baseline if against else None,
+    for seed in planned.grid.seeds:
+        trials = []
+        for entry in planned.running:
+            cell = entry.cell
+            measures = tuple(
+                _planned_measure(specs[choice.name], choice, identity, entry, memory)
+                for choice in sorted(cell.measures, key=lambda c: specs[c.name].mode == "static")
+                for identity in [recorded.identities[cell.cell, choice.name]]
+                if _fate(known.get((cell.cell, seed, choice.name)), identity) not in settled
             )
+            if measures:
+                against = any(specs[m.choice.name].against_baseline for m in measures)
+                beside = baseline if against else None
+                trials.append(_trial(planned, cell, seed, measures, beside, checkpoints))
+        yield from sorted(trials, key=by_strangers)
+
+
+def _trial(
+    planned: Plan,
+    cell: Cell,
+    seed: int,
+    measures: tuple[PlannedMeasure, ...],
+    baseline: Architecture | None,
+    checkpoints: CheckpointFolder | None,
+) -> Trial:
+    assert cell.architecture is not None, "a cell without an architecture is skipped"
+    built = [cell.architecture] if baseline is None else [cell.architecture, baseline]
+    components = chain.from_iterable(map(components_of, built))
+    return Trial(
+        cell=cell.cell,
+        seed=seed,
+        architecture=cell.architecture,
+        measures=measures,
+        dtype=planned.grid.dtype,
+        stream=cell.stream,
+        checkpoints=checkpoints,
+        baseline=baseline,
+        strangers=strangers_of(c.target for c in chain(components, (m.choice for m in measures))),
+    )
 
 
 def _trials(planned: Plan) -> Iterator[tuple[int, PlannedCell]]:
     return ((seed, entry) for seed in planned.grid.seeds for entry in planned.running)
 
 
-def _planned_measure(spec: MeasureSpec, choice: Choice, identity: str) -> PlannedMeasure:
+def _planned_measure(
+    spec: MeasureSpec, choice: Choice, identity: str, entry: PlannedCell, memory: int | None
+) -> PlannedMeasure:
     return PlannedMeasure(
         choice=choice,
         identity=identity,
         declared=spec.declared,
         infinite=spec.infinite,
         static=spec.mode == "static",
+        refusal=refusal(entry.least_bytes.get(choice.name, 0), memory),
     )
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import time
-import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +17,7 @@ import torch
 from ablations.architecture import Architecture
 from ablations.checkpoints import Checkpoint, CheckpointFolder, checkpoint_of
 from ablations.decoder import Decoder, skeleton
+from ablations.executors.failures import describe
 from ablations.initialization import initialized_decoder
 from ablations.observation import Observation, PassOptions, observe
 from ablations.results import ArrayValues, MeasureResult, ProfileValues, State, TrialResult
@@ -34,6 +34,10 @@ MOST_STATIC = 10_000
 
 class NotApplicable(Exception):
     """Raised by a measure whose need a component does not offer; the reason is reported."""
+
+
+class TooLarge(Exception):
+    """Instead of a measure that cannot fit into memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +63,7 @@ class PlannedMeasure:
 
     `declared` names the metrics and profiles that it may return, `infinite` the metrics of which
     infinity is a value like others. What a `static` one returns depends on shapes alone, so that a
-    worker takes it once for all seeds.
+    worker takes it once for all seeds. `refusal` says why it must not begin, as for want of memory.
     """
 
     choice: Choice
@@ -67,6 +71,7 @@ class PlannedMeasure:
     declared: frozenset[str]
     infinite: frozenset[str] = frozenset()
     static: bool = False
+    refusal: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +81,8 @@ class Trial:
     `stream` names the stream of the seed that all is drawn from, weights and data alike; where it
     is empty, that is the seed itself. `checkpoints` is the folder in which a long measure may keep
     how far it got; without one it keeps nothing. `baseline` is the architecture of the grid's
-    baseline cell, for the measures that say they are `against_baseline`.
+    baseline cell, for the measures that say they are `against_baseline`. `strangers` names whose
+    code it runs beside this project's own, so that no other trial shares a process with that.
     """
 
     cell: str
@@ -87,6 +93,7 @@ class Trial:
     stream: str = ""
     checkpoints: CheckpointFolder | None = None
     baseline: Architecture | None = None
+    strangers: frozenset[str] = frozenset()
 
     @property
     def drawn_from(self) -> int:
@@ -205,12 +212,17 @@ def _measure(context: TrialContext, planned: PlannedMeasure) -> MeasureResult:
     message, trace, measurement = "", "", Measurement()
     context.keep_checkpoints(planned)
     try:
+        if planned.refusal:
+            raise TooLarge(planned.refusal)
         measurement = _measurement(context, planned)
     except (Incompatible, NotApplicable) as reason:
         state, message = "skipped", f"not applicable: {reason}"
-    except (Exception, SystemExit) as error:  # a part that calls sys.exit costs its measure alone
-        state, message = "failed", f"{type(error).__name__}: {error}"
-        trace = traceback.format_exc()
+    except TooLarge as reason:
+        state, message = "failed", str(reason)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a part that calls sys.exit costs its measure alone
+        state, (message, trace) = "failed", describe(error)
     metrics = _named(choice, measurement.metrics)
     profiles = _named(choice, measurement.profiles)
     usual = {f"{choice.name}.{name}" for name in planned.infinite}

@@ -214,11 +214,16 @@ class Placement(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Execution:
-    """How trials are to be carried out: worker processes, threads in each, seconds a trial."""
+    """How trials are to be carried out.
+
+    `workers` processes with `threads` compute threads each; a trial may take `timeout` seconds and
+    use `memory` bytes, with every process that it starts.
+    """
 
     workers: int = 1
     threads: int = 1
     timeout: float | None = None
+    memory: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,6 +249,8 @@ class Executor(Protocol):
         """Yield one `Outcome` a trial as it ends; take trials from the iterable as they fit.
 
         `work` is a picklable function; a trial that raises, dies or hangs costs itself alone.
+        `trial.strangers`, where it has that, is the set of packages whose code it runs beside this
+        project's: a process that has run any serves no trial with other ones.
         Closing the iterator stops what still runs.
         """
         ...
@@ -262,7 +269,9 @@ class Measure(Protocol):
 
     It may also offer `convention()` (a sentence on what its figures rest on),
     `unsupported(architecture)` (why a cell cannot be measured so, asked before anything runs),
-    `flops(decoder)` (what one trial computes, for a plan; called with shapes alone) and
+    `flops(decoder)` (what one trial computes, for a plan; called with shapes alone),
+    `least_bytes(decoder)` (memory without which one trial cannot be done, never more; called with
+    shapes alone, in the grid's type: a trial that cannot fit is not begun) and
     `files() -> Sequence[str | Path]` (files whose content its figures depend on: an edited one is
     measured anew; one that cannot be read is for `unsupported` to refuse).
     """

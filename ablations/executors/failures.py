@@ -10,7 +10,7 @@ def describe(error: BaseException) -> tuple[str, str]:
     name = type(error).__name__
     try:
         text = str(error)
-    except Exception:
+    except BaseException:
         text = "(its text cannot be read)"
     message = f"{name}: {text}" if text else name
     return message, "".join(traceback.format_exception(error))

@@ -13,8 +13,9 @@ from registry.contracts import Execution, Outcome
 class Inline:
     """For debuggers, notebooks and tests.
 
-    It cannot stop a trial, nor survive one that ends the process: `execution.timeout` and
-    `execution.workers` have no meaning here, and a run that asks for them is refused.
+    It cannot stop a trial, nor survive one that ends the process, nor keep strangers' code apart:
+    `execution.timeout`, `execution.memory` and `execution.workers` have no meaning here, and a run
+    that asks for them is refused.
     """
 
     in_process = True

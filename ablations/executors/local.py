@@ -6,10 +6,13 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
+from functools import partial
 from typing import Any
 
 from ablations.executors.errors import ExecutorError, MissingMainGuard
 from ablations.executors.guard import UNGUARDED_EXIT, require_main_guard
+from ablations.executors.memory import watched
+from ablations.executors.process_tree import SEEN
 from ablations.executors.processes import Job, Loss, WorkerProcess, describe_exit
 from registry.contracts import Execution, Outcome
 
@@ -27,10 +30,16 @@ class Local:
     """Worker processes, started fresh (*spawn*), each with a trial of its own.
 
     A trial that raises is `failed`; one that takes longer than `execution.timeout` seconds is
-    stopped by killing its process, and so is nobody else's; one whose process dies is `crashed`.
-    A trial whose worker is lost before it began is handed to another. Worker processes end with
-    the driver, however it ends.
+    stopped by killing its process, and so is nobody else's; one whose process dies is `crashed`,
+    and so is one that, with all processes that it started, uses more than `execution.memory`
+    bytes (on Linux). A trial whose worker is lost before it began is handed to another.
+
+    A process that has run strangers' code serves no trial with other `strangers`, and none at all
+    after a trial that left threads, processes or settings behind. What trials started ends with
+    their worker, and workers end with the driver, however it ends.
     """
+
+    limits_memory = SEEN
 
     def execute(
         self,
@@ -50,30 +59,36 @@ class Local:
             raise ExecutorError(f"at least 1 worker is needed, not {execution.workers}")
         pickled = _pickle(work)
         workers = [
-            WorkerProcess(work=pickled, threads=execution.threads, timeout=execution.timeout)
+            WorkerProcess(
+                work=pickled,
+                threads=execution.threads,
+                timeout=execution.timeout,
+                memory=execution.memory,
+            )
             for _ in range(execution.workers)
         ]
         jobs = (Job(trial=trial, number=number) for number, trial in enumerate(trials))
         again: deque[Job] = deque()
         losses = 0
         try:
-            _hand_out(workers, again, jobs)
-            while any(worker.job for worker in workers):
-                outcomes = []
-                for became in _collect(workers):
-                    if isinstance(became, Loss):
-                        losses += 1
-                        outcome = _after(became, losses)
-                        if outcome is None:
-                            again.append(became.job)
-                            continue
-                        became = outcome
-                    else:
-                        losses = 0
-                    outcomes.append(became)
-                # Before the consumer gets its turn, so that no worker waits for it.
+            with watched(workers, execution.memory):
                 _hand_out(workers, again, jobs)
-                yield from outcomes
+                while any(worker.job for worker in workers):
+                    outcomes = []
+                    for became in _collect(workers):
+                        if isinstance(became, Loss):
+                            losses += 1
+                            outcome = _after(became, losses)
+                            if outcome is None:
+                                again.append(became.job)
+                                continue
+                            became = outcome
+                        else:
+                            losses = 0
+                        outcomes.append(became)
+                    # Before the consumer gets its turn, so that no worker waits for it.
+                    _hand_out(workers, again, jobs)
+                    yield from outcomes
         finally:
             for worker in workers:
                 worker.stop()
@@ -91,12 +106,19 @@ def _pickle(work: Callable[[Any], Any]) -> bytes:
 
 
 def _hand_out(workers: list[WorkerProcess], again: deque[Job], jobs: Iterator[Job]) -> None:
-    for worker in workers:
-        if worker.job is None:
-            job = again.popleft() if again else next(jobs, None)
-            if job is None:
-                return
-            worker.submit(job)
+    idle = [worker for worker in workers if worker.job is None]
+    while idle:
+        job = again.popleft() if again else next(jobs, None)
+        if job is None:
+            return
+        worker = min(idle, key=partial(_cost, job))
+        idle.remove(worker)
+        worker.submit(job)
+
+
+def _cost(job: Job, worker: WorkerProcess) -> int:
+    """0 for a process that has run just what the job runs, 2 for one that must be started anew."""
+    return 0 if worker.strangers == job.strangers else 1 if worker.serves(job) else 2
 
 
 def _collect(workers: list[WorkerProcess]) -> list[Outcome | Loss]:

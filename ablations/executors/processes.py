@@ -15,6 +15,7 @@ import pickle
 import signal
 import sys
 import threading
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from typing import Any
 import pebble
 
 from ablations.executors import worker
+from ablations.executors.memory import memory_of, over_limit
+from ablations.executors.process_tree import MARK, Family
 from registry.contracts import Outcome
 
 NO_JOB = -1
@@ -40,6 +43,12 @@ class Job:
     number: int
     losses: int = 0
 
+    @property
+    def strangers(self) -> frozenset[str]:
+        """Whose code the trial says that it runs; one that says nothing runs none."""
+        named: frozenset[str] = getattr(self.trial, "strangers", frozenset())
+        return named
+
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
@@ -50,26 +59,41 @@ class Loss:
 
 
 class WorkerProcess:
-    """A process that carries out one job at a time, started anew when it was lost."""
+    """A process that carries out one job at a time, started anew when it was lost.
 
-    def __init__(self, *, work: bytes, threads: int, timeout: float | None) -> None:
-        self.future: Future[bytes] = Future()
+    So it is for a job whose trial runs other strangers' code than the process has run: what they
+    changed in it is known to nobody. Code of this project's own leaves nothing behind.
+    """
+
+    def __init__(
+        self, *, work: bytes, threads: int, timeout: float | None, memory: int | None = None
+    ) -> None:
+        self.future: Future[tuple[bytes, bool]] = Future()
         self.job: Job | None = None
+        self.strangers: frozenset[str] = frozenset()
+        """Whose code the process has run."""
         self._work = work
         self._threads = threads
         self._timeout = timeout
+        self._memory = memory
+        self._excess: int | None = None
+        self._lock = threading.Lock()
         self._pool: pebble.ProcessPool | None = None
         self._context = _OneProcess()
         self._ends: list[threading.Thread] = []
 
     def submit(self, job: Job) -> None:
         """Hand over a job; `future` is done when there is something to collect."""
-        self.job = job
+        if not self.serves(job):
+            self._end_pool(kill=True)
+        self.strangers |= job.strangers
         self.future = Future()
+        with self._lock:
+            self.job = job
         try:
             trial = pickle.dumps(job.trial)
         except Exception as error:
-            self.future.set_result(pickle.dumps(worker.failure(error)))
+            self.future.set_result((pickle.dumps(worker.failure(error)), True))
             return
         try:
             self.future = self._running_pool().schedule(
@@ -78,6 +102,21 @@ class WorkerProcess:
         except RuntimeError as error:  # no process could be started, or the pool broke while idle
             self.future.set_exception(error)
 
+    def serves(self, job: Job) -> bool:
+        """Whether the process has run nobody's code beside this project's and the job's own."""
+        return not self.strangers or self.strangers == job.strangers
+
+    def stop_over(self, limit: int) -> None:
+        """Kill the process if the job uses more memory than that; `collect` tells of it."""
+        process = self._context.process
+        with self._lock:  # held, so that no other job takes the place of this one meanwhile
+            if self.job is None or process is None or not process.pid or self._excess is not None:
+                return
+            used = memory_of(process.pid, limit)
+            if used > limit:
+                self._excess = used
+                process.kill()
+
     @property
     def over(self) -> bool:
         """Whether there is something to collect."""
@@ -85,18 +124,26 @@ class WorkerProcess:
 
     def collect(self) -> Outcome | Loss:
         """What became of the job; the worker is free again."""
-        job, self.job = self.job, None
+        with self._lock:
+            job, self.job = self.job, None
+            excess, self._excess = self._excess, None
         assert job is not None
         done = self.future.done()
         error = self.future.exception() if done else None
         if done and error is None:
-            return _read(job.trial, self.future.result())
+            reply, fit = self.future.result()
+            if excess is not None or not fit:
+                self._end_pool(kill=True)
+            return _read(job.trial, reply)
         if isinstance(error, TimeoutError):
             self._end_pool()
             message = f"stopped after its time limit of {self._timeout:g} s"
             return Outcome(trial=job.trial, state="timeout", message=message)
         began = self._context.began.value == job.number
         exitcode = self._end_pool()
+        if excess is not None:
+            message = over_limit(excess, self._memory)
+            return Outcome(trial=job.trial, state="crashed", message=message)
         if not began:
             return Loss(job=job, exitcode=exitcode)
         message = f"its worker process {describe_exit(exitcode)}"
@@ -116,7 +163,12 @@ class WorkerProcess:
             self._end_pool()  # lost while it had nothing to do
         if self._pool is None:
             self._context = _OneProcess()
-            setup = worker.Setup(threads=self._threads, work=self._work, began=self._context.began)
+            setup = worker.Setup(
+                threads=self._threads,
+                work=self._work,
+                began=self._context.began,
+                memory=self._memory,
+            )
             self._pool = pebble.ProcessPool(
                 max_workers=1, initializer=worker.start, initargs=(setup,), context=self._context
             )
@@ -125,6 +177,7 @@ class WorkerProcess:
     def _end_pool(self, *, kill: bool = False) -> int | None:
         """Give the pool up; returns the status its process had ended with, if it had."""
         pool, self._pool = self._pool, None
+        self.strangers = frozenset()
         if pool is None:
             return None
         process = self._context.process
@@ -134,7 +187,7 @@ class WorkerProcess:
             if exitcode is None:
                 process.kill()
         # pebble waits for its threads, which look up every tenth of a second: not our time.
-        end = threading.Thread(target=_end, args=(pool,), daemon=True)
+        end = threading.Thread(target=_end, args=(pool, process), daemon=True)
         end.start()
         self._ends = [*(other for other in self._ends if other.is_alive()), end]
         return exitcode
@@ -153,9 +206,11 @@ def describe_exit(exitcode: int | None) -> str:
     return f"was killed by {name}"
 
 
-def _end(pool: pebble.ProcessPool) -> None:
+def _end(pool: pebble.ProcessPool, process: _QuietStart | None) -> None:
     pool.stop()  # type: ignore[no-untyped-call]
     pool.join()
+    if process is not None and process.family is not None:
+        process.family.end(EXIT_SECONDS)
 
 
 def _read(trial: Any, reply: bytes) -> Outcome:
@@ -175,14 +230,20 @@ def _read(trial: Any, reply: bytes) -> Outcome:
 class _QuietStart(SpawnProcess):
     """A process that never sees Ctrl-C, not even while it is being started."""
 
+    family: Family | None = None
+    """By which what it started is found when it is gone."""
+
     def start(self) -> None:
         # The mask is inherited; pebble lets a worker ignore SIGINT only once it has been loaded.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        mark = uuid.uuid4().hex
         try:
-            with _importable_main():
+            with _importable_main(), _marked(mark):
                 super().start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if self.pid is not None:
+            self.family = Family.of(self.pid, mark)
 
 
 @contextlib.contextmanager
@@ -200,6 +261,20 @@ def _importable_main() -> Iterator[None]:
         main.__file__ = file
 
 
+@contextlib.contextmanager
+def _marked(mark: str) -> Iterator[None]:
+    """Let a process that is started inherit a mark."""
+    before = os.environ.get(MARK)
+    os.environ[MARK] = mark
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[MARK]
+        else:
+            os.environ[MARK] = before
+
+
 class _OneProcess(SpawnContext):
     """Lets a pool start one process and keeps hold of it.
 
@@ -209,7 +284,7 @@ class _OneProcess(SpawnContext):
 
     def __init__(self) -> None:
         super().__init__()
-        self.process: SpawnProcess | None = None
+        self.process: _QuietStart | None = None
         self.began: Any = self.RawValue(ctypes.c_longlong, NO_JOB)
 
     def Process(self, *args: Any, **kwargs: Any) -> SpawnProcess:  # type: ignore[override]  # noqa: N802

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, WithJsonSchema
 
+from ablations.amounts import FORM, WORDS, read_amount
 from ablations.grids.document import Fault, show
 from ablations.grids.expected import Expected, Strict
 from ablations.models.model import (
@@ -44,6 +45,15 @@ Excluded = Annotated[
         }
     ),
 ]
+_AMOUNT = {"anyOf": [{"type": "string", "pattern": f"^{FORM}$"}, {"type": "integer", "minimum": 1}]}
+
+
+def _amount(value: int | str) -> int | str:
+    """The amount as it is written, once it has been read."""
+    read_amount(value)
+    return value
+
+
 _MANY = Field(min_length=1)
 _LEVELS = Annotated[
     list[Any],
@@ -128,6 +138,14 @@ class GridFile(Strict):
         Annotated[float, Field(gt=0, allow_inf_nan=False)] | None,
         Expected("a number of seconds > 0 or null"),
     ] = Field(default=None, description="seconds after which a trial is stopped")
+    memory: Annotated[
+        Annotated[int | str, AfterValidator(_amount), WithJsonSchema(_AMOUNT)] | None,
+        Expected(WORDS),
+    ] = Field(
+        default=None,
+        description="what a trial may use before it is stopped: 4 GiB, or bytes; by default what "
+        "the machine has, less a tenth, shared among the workers",
+    )
     threads: Annotated[int, Field(ge=1, le=1024), Expected("an integer from 1 to 1024")] = Field(
         default=1, description="compute threads of a worker"
     )

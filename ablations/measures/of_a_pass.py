@@ -5,7 +5,7 @@ from __future__ import annotations
 from ablations.architecture import Architecture
 from ablations.data import files_of
 from ablations.decoder import Decoder
-from ablations.observation import PassOptions, pass_flops
+from ablations.observation import PassOptions, pass_bytes, pass_flops
 
 
 class OfAPass:
@@ -24,6 +24,10 @@ class OfAPass:
     def flops(self, decoder: Decoder) -> float:
         """What one trial computes, for a plan."""
         return pass_flops(decoder, self.options)
+
+    def least_bytes(self, decoder: Decoder) -> int:
+        """Memory that one trial needs at least, for a plan."""
+        return pass_bytes(decoder, self.options)
 
     def files(self) -> list[str]:
         """The text that the figures depend on."""

@@ -42,6 +42,10 @@ class OfTraining:
         """What one step computes."""
         return pass_flops(decoder, PassOptions(batch=self.regime.batch, length=self.length))
 
+    def least_bytes(self, decoder: Decoder) -> int:
+        """Memory that one trial needs at least."""
+        return self.regime.least_bytes(decoder)
+
     def material(self, architecture: Architecture) -> Material:
         """What a cell is trained on."""
         length = self.length or architecture.context

@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from ablations.architecture import Architecture
 from ablations.decoder import Decoder
-from ablations.observation import PassOptions, pass_flops
+from ablations.observation import PassOptions, pass_bytes, pass_flops
 from ablations.trial import Measurement, TrialContext
 from registry.errors import Incompatible
 
@@ -75,6 +75,10 @@ class Speed:
     def flops(self, decoder: Decoder) -> float:
         """What one trial computes: two steps a round, were the baseline like the cell."""
         return 2 * (self._repeats + self._warmup) * pass_flops(decoder, self._pass)
+
+    def least_bytes(self, decoder: Decoder) -> int:
+        """Memory that one trial needs at least: a step, without the baseline."""
+        return pass_bytes(decoder, self._pass)
 
     def measure(self, context: TrialContext) -> Measurement:
         """Time both in turn. Raises: NotApplicable where the baseline cell cannot be built."""

@@ -66,6 +66,15 @@ class Regime:
         n = min(self.evaluations, self.steps)
         return frozenset(round(self.steps * (place + 1) / n) for place in range(n))
 
+    def least_bytes(self, decoder: Decoder) -> int:
+        """Memory that training needs at least, in bytes, after its first step.
+
+        Weights in float32 or better, their gradients, the weights before a step, and what the
+        optimizer keeps. Activations are left out: they differ by component.
+        """
+        kept = (1 if self.momentum else 0) if self.optimizer == "sgd" else 2
+        return (3 + kept) * sum(p.numel() * max(4, p.element_size()) for p in decoder.parameters())
+
 
 @dataclass(kw_only=True)
 class History:

@@ -155,7 +155,10 @@ def test_plan_as_json_is_one_document_and_nothing_else(inline, tmp_path):
     status, out, _ = inline("plan", "grid.yaml", "--json")
     document = json.loads(out)
     assert status == 0
-    assert set(document) == {"cells", "trials", "skipped", "parameters", "flops", "seconds"}
+    keys = {"cells", "trials", "skipped", "parameters", "flops", "seconds", "memory"}
+    assert set(document) == keys
+    assert document["memory"]["limit"] > 0
+    assert document["memory"]["too_large"] == []
     assert (document["cells"], document["trials"]) == (4, 9)
     (skipped,) = document["skipped"]
     assert skipped["reason"].endswith("why")
@@ -300,7 +303,9 @@ def test_new_grid_runs_as_it_is_and_overwrites_nothing(inline, tmp_path):
     assert (status, err) == (2, "grid.yaml exists and is left as it is; give another path\n")
 
 
-OPTIONAL_KEYS = ("exclude", "placebo", "dtype", "threads", "timeout", "requires", "design")
+OPTIONAL_KEYS = (
+    "exclude", "placebo", "dtype", "threads", "timeout", "memory", "requires", "design",
+)  # fmt: skip
 
 
 def test_every_example_in_a_new_grid_is_valid(inline, tmp_path):

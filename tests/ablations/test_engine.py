@@ -307,7 +307,7 @@ def test_fail_fast_stops_at_the_first_failure(tmp_path):
     asked = grid(catalog, factors={"norm": ["raising", "layernorm"]}, seeds=5)
     summary = ablations.run(asked, tmp_path, executor="inline", catalog=catalog, fail_fast=True)
     assert summary.stopped
-    assert summary.states == {"failed": 1}
+    assert summary.states == {"done": 1, "failed": 1}
     assert summary.report == tmp_path / "report.html"
 
 
@@ -361,6 +361,12 @@ def test_an_unknown_executor_is_named(tmp_path):
             {"timeout": 5},
             {},
             "executor 'inline' would ignore the grid's timeout, since it cannot stop a trial; "
+            "choose 'local' or leave it out",
+        ),
+        (
+            {"memory": "4 GiB"},
+            {},
+            "executor 'inline' would ignore the grid's memory limit, since it cannot stop a trial; "
             "choose 'local' or leave it out",
         ),
         (

@@ -32,6 +32,7 @@ exclude:
 requires: ["Ablations>=0.1"]
 device: auto
 timeout: 30
+memory: 1.5 GiB
 """
 
 
@@ -64,13 +65,14 @@ def test_a_grid_holds_what_its_file_says(tmp_path: Path) -> None:
     assert exclusion.when == {"norm": "rmsnorm", "bias": "false"}
     assert exclusion.because == "nobody builds it"
     assert (grid.design, grid.device, grid.dtype) == ("full", "cpu", "float32")
-    assert (grid.timeout, grid.threads) == (30.0, 1)
+    assert (grid.timeout, grid.memory, grid.threads) == (30.0, 3 * 2**29, 1)
     rows = {row.key: row for row in grid.settings()}
     assert rows["depth"] == Setting("depth", "4", "given")
     assert rows["norm"] == Setting("norm", "layernorm | rmsnorm", "factor")
     assert rows["gradient_flow.batch"] == Setting("gradient_flow.batch", "2 | 4", "factor")
     assert rows["seeds"] == Setting("seeds", "[3, 1]", "given")
     assert rows["timeout"] == Setting("timeout", "30.0", "given")
+    assert rows["memory"] == Setting("memory", "1.5 GiB", "given")
     assert rows["dtype"] == Setting("dtype", "float32", "default")
 
 

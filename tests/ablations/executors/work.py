@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -94,6 +95,64 @@ def fork(path: str) -> str:
     if os.fork() == 0:
         Path(path).write_text(str(os.getpid()), encoding="ascii")
     return "fine"
+
+
+class For(str):
+    """A trial that says whose code it runs: what stands before the colon, apart by commas."""
+
+    @property
+    def strangers(self) -> frozenset[str]:
+        return frozenset(self.partition(":")[0].split(",")) - {""}
+
+
+def strangers_so_far(trial: For) -> tuple[int, list[str]]:
+    """This process, and whose trials it has had so far."""
+    held: Any = signal  # a module stays what it was made
+    held.so_far = [*getattr(held, "so_far", []), trial.partition(":")[0]]
+    return os.getpid(), held.so_far
+
+
+def use_memory(trial: tuple[str, int]) -> int:
+    """Hold so many MiB a moment: alone, shared with two copies, or a part in each of two."""
+    how, size = trial
+    if how == "apart":
+        for _ in range(2):
+            if os.fork() == 0:
+                held = b"x" * (size * 2**19)
+                time.sleep(60)
+                os._exit(len(held) % 2)
+    held = b"x" * (size * 2**20 if how != "apart" else 1)
+    if how == "shared":
+        for _ in range(2):
+            if os.fork() == 0:
+                time.sleep(60)
+                os._exit(len(held) % 2)
+    time.sleep(1.0)
+    return len(held)
+
+
+_KEPT: list[bytes] = []
+
+
+def keep_memory(size: int) -> tuple[int, int]:
+    """Keep so many MiB for good; this process, and how often it did so."""
+    _KEPT.append(b"x" * (size * 2**20))
+    return os.getpid(), len(_KEPT)
+
+
+def start_and_die(paths: tuple[str, ...]) -> str:
+    """Start a process of a session of its own for each path, and end at once."""
+    for path in paths:
+        Path(path).write_text(str(subprocess.Popen(["sleep", "600"], start_new_session=True).pid))
+    os._exit(3)
+
+
+def fork_and_hang(path: str) -> None:
+    """Let a copy of this process live on that ignores what it is asked, and hang."""
+    if os.fork() == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        Path(path).write_text(str(os.getpid()), encoding="ascii")
+    time.sleep(600)
 
 
 def leave_pid_and_sleep(trial: tuple[str, float]) -> int:

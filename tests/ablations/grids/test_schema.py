@@ -138,14 +138,15 @@ def test_every_fault_of_a_file_is_told_at_once() -> None:
         "device": "cuda",
         "dtype": "float16",
         "timeout": 0,
+        "memory": "4 gib",
         "threads": 0,
         "recipe": 2,
         "scale_to": {"d_model": 0, "dpeth": 3},
         "recipes": "gpt2",
     }
     keys = (
-        "baseline, design, device, dtype, exclude, factors, measures, model, name, placebo, "
-        "plugins, recipe, requires, scale_to, seeds, threads, timeout"
+        "baseline, design, device, dtype, exclude, factors, measures, memory, model, name, "
+        "placebo, plugins, recipe, requires, scale_to, seeds, threads, timeout"
     )
     assert file_faults(data) == [
         Fault(
@@ -176,6 +177,11 @@ def test_every_fault_of_a_file_is_told_at_once() -> None:
         Fault(("device",), "expected cpu or auto, not 'cuda'"),
         Fault(("dtype",), "expected float32, float64 or bfloat16, not 'float16'"),
         Fault(("timeout",), "expected a number of seconds > 0 or null, not 0"),
+        Fault(
+            ("memory",),
+            "expected an amount of memory such as 4 GiB or 500 MB, an integer of bytes > 0, or "
+            "null, not '4 gib'",
+        ),
         Fault(("threads",), "expected an integer from 1 to 1024, not 0"),
         Fault(("recipes",), f"unknown key; did you mean 'recipe'? known: {keys}", on_key=True),
     ]
