@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -345,7 +346,9 @@ def run_command_line(arguments: list[str] | None = None) -> int:
     try:
         status = command.main(arguments, prog_name="ablations", standalone_mode=False)
     except typer._click.exceptions.ClickException as error:
-        error.show()
+        told = StringIO()
+        error.show(told)
+        say(told.getvalue().rstrip("\n"))
         return error.exit_code
     except RegistryError as error:
         say(str(error))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import importlib.util
+import itertools
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +26,8 @@ RANDOM, TEXT = "random", "text"
 BYTES = 256
 LARGE = 1 << 28
 """Bytes of a file that is not read into memory as a whole."""
+MAX_ENTRIES = 100_000
+"""Files and folders below one that is named as a text; more is no text that anybody meant."""
 
 
 def sequences(
@@ -85,7 +88,7 @@ def is_name(source: str) -> bool:
 
 
 def files_of(source: str) -> list[Path]:
-    """The files that the figures depend on."""
+    """The files that the figures depend on. Raises: OSError for a folder of too many."""
     if source == RANDOM:
         return []
     if source == TEXT:
@@ -93,10 +96,12 @@ def files_of(source: str) -> list[Path]:
     path = Path(source)
     if not path.is_dir():
         return [path]
-    inside = sorted(path.rglob("*"))
+    inside = list(itertools.islice(path.rglob("*"), MAX_ENTRIES + 1))
+    if len(inside) > MAX_ENTRIES:
+        raise OSError(errno.E2BIG, f"More than {MAX_ENTRIES:,} entries in this folder", source)
     return [
         file
-        for file in inside
+        for file in sorted(inside)
         if file.is_file() and not any(p.startswith(".") for p in file.relative_to(path).parts)
     ]
 
@@ -111,7 +116,7 @@ def text_of(source: str) -> NDArray[np.uint8]:
     if source == TEXT:
         return _topics()
     if not Path(source).is_dir():
-        return _bytes_of(Path(source))
+        return bytes_of(Path(source))
     files = files_of(source)
     if not files:
         raise OSError(errno.ENOENT, "No file in this folder")
@@ -126,10 +131,11 @@ def _version(file: Path) -> tuple[int, int]:
 
 @lru_cache(maxsize=2)
 def _joined(files: tuple[tuple[Path, int, int], ...]) -> NDArray[np.uint8]:
-    return np.concatenate([_bytes_of(file) for file, _, _ in files])
+    return np.concatenate([bytes_of(file) for file, _, _ in files])
 
 
-def _bytes_of(path: Path) -> NDArray[np.uint8]:
+def bytes_of(path: Path) -> NDArray[np.uint8]:
+    """A regular file's bytes; of a large one only where it is looked at. Raises: OSError."""
     if path.exists() and not path.is_file():  # a pipe would wait for what is written to it
         raise OSError(errno.EINVAL, "Not a regular file")
     if path.stat().st_size > LARGE:

@@ -12,6 +12,7 @@ from ablations.design import Cell, cells, check_levels
 from ablations.grid import Grid
 from ablations.grids.document import Fault
 from ablations.grids.placebo import factor_path
+from ablations.printable import line
 from ablations.progress import duration
 from ablations.rates import rates
 from ablations.trial import Measurement, Trial, TrialContext
@@ -110,7 +111,7 @@ class Plan:
         for skipped in document["skipped"]:
             by_reason.setdefault(skipped["reason"], []).append(skipped["cell"])
         for reason, labels in by_reason.items():
-            lines.append(f"skipped: {reason}")
+            lines.append(f"skipped: {line(reason)}")
             lines += [f"  {label}" for label in labels]
         lines.append("settings:")
         lines += [f"  {s.key}: {s.value} ({s.origin})" for s in grid.settings()]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Annotated
 
 import torch
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Ge, Gt, Le, Lt
 
 from ablations.architecture import Architecture
 from ablations.data import TEXT
@@ -20,6 +20,9 @@ from ablations.training.summary import metrics, profiles
 from ablations.trial import Measurement, TrialContext
 
 Beta = Annotated[float, Ge(0), Lt(1)]
+
+MAX_STEPS, MAX_LOOKS = 10_000_000, 10_000
+"""Four numbers are kept of each step in memory, and each look at held-out sequences is planned."""
 
 LEAKS, STALLED = "leaks", "stalled"
 
@@ -59,7 +62,7 @@ class Training:
         data: str = TEXT,
         tokenizer: str | None = None,
         task: dict[str, int] | None = None,
-        steps: Annotated[int, Gt(0)] = 150,
+        steps: Annotated[int, Gt(0), Le(MAX_STEPS)] = 150,
         batch: Annotated[int, Gt(0)] = 8,
         length: Annotated[int, Gt(0)] | None = None,
         learning_rate: Annotated[float, Gt(0)] = 1e-3,
@@ -73,7 +76,7 @@ class Training:
         dtype: Precision | None = None,
         compile: bool = False,
         target_loss: Annotated[float, Gt(0)] | None = None,
-        evaluations: Annotated[int, Gt(0)] = 5,
+        evaluations: Annotated[int, Gt(0), Le(MAX_LOOKS)] = 5,
         held_out_batches: Annotated[int, Gt(0)] = 8,
         probes: tuple[Annotated[int, Ge(0)], ...] = (),
     ) -> None:
