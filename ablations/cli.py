@@ -107,6 +107,10 @@ def run(
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="Stop at the first trial that fails.")
     ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", help="Show the log on stderr as it is written, tracebacks too."),
+    ] = False,
     plugin: PluginOption = None,
 ) -> Answer:
     """Carry a grid out, resuming what the run directory holds, and write its report.
@@ -116,6 +120,8 @@ def run(
     show_conflicts(context)
     catalog = _installed(plugin)
     import ablations
+    from ablations.log import FILE as LOG
+    from ablations.printable import line
     from ablations.progress import Progress, duration
 
     loaded = ablations.load_grid(grid, catalog)
@@ -129,6 +135,7 @@ def run(
                 executor=executor,
                 fresh=fresh,
                 fail_fast=fail_fast,
+                verbose=verbose,
                 started=progress.started,
                 ended=progress.ended,
             )
@@ -145,6 +152,10 @@ def run(
         f"{summary.trials} trials: {states or 'nothing to do'}"
         f"{f', {summary.reused} reused' if summary.reused else ''}, {duration(summary.seconds)}"
     )
+    if summary.warned:
+        n = len(summary.warned)
+        first = line(summary.warned[0], MAX_LINE)
+        say(f"{n} trial{'s' if n > 1 else ''} warned: {first}; see {directory / LOG}")
     for name, fault in summary.faulty.items():
         say(f"{name}: {fault}; its trials are marked in the report"[:MAX_LINE])
     for name, reason in sorted(summary.unfollowed.items()):

@@ -20,6 +20,7 @@ from ablations.executors import require_main_guard
 from ablations.following import Followers, run_info
 from ablations.grid import Grid
 from ablations.library import write_report
+from ablations.log import RunLog
 from ablations.planning import Plan, plan
 from ablations.record import run_plan
 from ablations.results import MeasureResult, TrialResult, worst
@@ -57,6 +58,8 @@ class RunSummary:
     report: Path | None = None
     faulty: Mapping[str, str] = field(default_factory=dict)
     """Components that read the future or break a contract of their kind, and how."""
+    warned: tuple[str, ...] = ()
+    """Of each trial of this run that warned its first warning; the log and the report have all."""
     unfollowed: Mapping[str, str] = field(default_factory=dict)
     """What plugins that follow a run raised, by plugin; they were told no more of it."""
 
@@ -74,6 +77,7 @@ def run(
     executor: str = "local",
     fresh: bool = False,
     fail_fast: bool = False,
+    verbose: bool = False,
     catalog: Catalog | None = None,
     started: Callable[[int, int], None] | None = None,
     ended: Callable[[str], None] | None = None,
@@ -82,7 +86,8 @@ def run(
 
     `workers` defaults to the cores this process may use. `fresh` moves an old run aside first.
     `started` is called with the number of trials to do and of those reused, `ended` with the state
-    of each trial as it ends. Plugins that follow runs are told as `registry.hookspecs` says.
+    of each trial as it ends. Plugins that follow runs are told as `registry.hookspecs` says. What
+    happens is told in DIR/log.jsonl, and if `verbose` on stderr, as `ablations.log` says.
 
     Raises: GridError; UnknownName for the executor; InvalidOptions for what it would ignore;
     StoreError; ExecutorError; MissingExtra for a plugin that is to follow and cannot. After
@@ -100,7 +105,7 @@ def run(
     states: Counter[str] = Counter()
     stopped = False
     with Followers(catalog) as followers:
-        with Store.create_or_open(out) as store:
+        with Store.create_or_open(out) as store, RunLog(out, verbose=verbose) as log:
             store.begin(recorded)
             checkpoints = str((out / CHECKPOINTS).resolve())
             trials = [
@@ -108,6 +113,8 @@ def run(
                 for trial in _missing_trials(planned, recorded, store.known())
             ]
             reused = planned.trials - len(trials)
+            log.started(planned, recorded, reused=reused)
+            labels = {entry.cell.cell: entry.cell.label for entry in planned.cells}
             followers.started(run_info(planned, store, reused=reused))
             if started:
                 started(len(trials), reused)
@@ -126,6 +133,7 @@ def run(
                         continue
                     result = _result(outcome)
                     store.record(result)
+                    log.trial(result, labels[result.cell])
                     _discard_checkpoints(checkpoints, result)
                     followers.trial(store, result.cell, result.seed)
                     state = worst(measure.state for measure in result.measures)
@@ -136,6 +144,7 @@ def run(
                         stopped = True
                         break
             faulty = _faulty(recorded, store.conformities())
+            log.ended("stopped" if stopped else "done", states, faulty, followers.failures)
         report = write_report(out)
         followers.ended("stopped" if stopped else "done", report)
     return RunSummary(
@@ -147,6 +156,7 @@ def run(
         aside=aside,
         report=report,
         faulty=faulty,
+        warned=tuple(log.warned),
         unfollowed=followers.failures,
         seconds=time.monotonic() - begun,
     )

@@ -48,7 +48,7 @@ __all__ = [
     "StoreError",
 ]
 
-RESULT_TABLES = ("trials", "metrics", "profiles", "arrays")
+RESULT_TABLES = ("trials", "warnings", "metrics", "profiles", "arrays")
 PLAN_TABLES = ("meta", "plan", "plan_seeds", "plan_measures", "plan_identities")
 
 

@@ -25,6 +25,7 @@ from reports.run_sections import (
     losses_section,
     settings_section,
     trial_counts,
+    warnings_section,
 )
 from reports.sections import cells_section, levels_section
 from reports.shares import shares_section
@@ -106,6 +107,7 @@ def render(
             cells=cells_section(frames, data),
             losses=losses_section(frames),
             marks=marks_section(frames),
+            warnings=warnings_section(frames),
             conventions=conventions_section(*made),
             settings=settings_section(frames),
             components=components_section(frames),

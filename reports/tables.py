@@ -29,6 +29,7 @@ FRAMES = (
     "components",
     "environment",
     "settings",
+    "warnings",
 )
 
 # A spreadsheet runs a cell that starts like this; a plain number only looks like it.
@@ -198,6 +199,19 @@ def level_table(frames: Frames, metrics: Iterable[str], data: Panel | None = Non
                 row[data.info["metric"].iloc[i]] = np.exp(value) if log else value
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+def warning_table(frames: Frames) -> pd.DataFrame:
+    """What trials warned of, grouped by its text, the most frequent first.
+
+    Columns: ``text``, ``measure``, ``n`` (trials), ``n_cells``, ``example`` (the label of a cell).
+    """
+    told = frames.warnings.merge(frames.cells[["cell", "label"]], on="cell", how="left")
+    grouped = told.groupby(["text", "measure"], sort=True, observed=True)
+    table = grouped.agg(
+        n=("seed", "size"), n_cells=("cell", "nunique"), example=("label", "first")
+    ).reset_index()
+    return table.sort_values(["n"], ascending=False, kind="stable", ignore_index=True)
 
 
 def loss_table(frames: Frames) -> pd.DataFrame:

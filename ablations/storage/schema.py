@@ -48,6 +48,13 @@ CREATE TABLE arrays (
 ) STRICT;
 """
 
+# Added later: a file of the same layout may lack it until it is next written to.
+WARNINGS = """
+CREATE TABLE IF NOT EXISTS warnings (
+    cell TEXT, seed INTEGER, measure TEXT, text TEXT, PRIMARY KEY (cell, seed, measure, text)
+) STRICT, WITHOUT ROWID;
+"""
+
 
 def open_writable(path: Path) -> sqlite3.Connection:
     """Open the file at `path`, made if it is not there, for the one process that writes to it."""
@@ -57,6 +64,7 @@ def open_writable(path: Path) -> sqlite3.Connection:
             if _is_empty(connection):
                 _create(connection)
             _check(connection, path)
+            connection.execute(WARNINGS)
             # Readers never wait for the writer; each commit is on the disk when it returns.
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
