@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from io import StringIO
 from pathlib import Path
@@ -18,6 +19,7 @@ from ablations.answers import (
     show_conflicts,
     status_of,
 )
+from ablations.variables import unknown_variables
 from registry.errors import RegistryError
 from registry.spec import Kind
 
@@ -353,6 +355,10 @@ def new_plugin(
 
 def run_command_line(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit status, every error told in a line on stderr."""
+    unknown = unknown_variables(os.environ)
+    if unknown:
+        say("\n".join(unknown))
+        return 2
     command = typer.main.get_command(app)
     try:
         status = command.main(arguments, prog_name="ablations", standalone_mode=False)

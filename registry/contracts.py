@@ -261,7 +261,9 @@ class Measure(Protocol):
     is run again.
 
     It may also offer `convention()` (a sentence on what its figures rest on),
-    `unsupported(architecture)` (why a cell cannot be measured so, asked before anything runs),
+    `unused() -> Mapping[str, str]` (options that have no effect beside its others, and why: a grid
+    that gives one is refused), `unsupported(architecture)` (why a cell cannot be measured so,
+    asked before anything runs),
     `flops(decoder)` (what one trial computes, for a plan; called with shapes alone) and
     `files() -> Sequence[str | Path]` (files whose content its figures depend on: an edited one is
     measured anew; one that cannot be read is for `unsupported` to refuse).

@@ -32,8 +32,10 @@ FRAMES = (
     "warnings",
 )
 
-# A spreadsheet runs a cell that starts like this; a plain number only looks like it.
-_RUNS = re.compile(r"[=+\-@\t\r]")
+# A spreadsheet runs a cell that starts like this, also after blanks and in full width; a plain
+# number only looks like it. A text that begins with an apostrophe gets another one, so that taking
+# one away gives every text back.
+_RUNS = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r']")
 _PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)", re.IGNORECASE)
 
 
@@ -48,7 +50,8 @@ def write_tables(frames: Frames, directory: Path, compared: Compared | None = No
     `reports.cautions`), ``variance`` (`share_of_variance`), ``win_rates`` (`WIN_COLUMNS`), and of
     a run that trained something those of `reports.training.tables`.
     NaN is written as ``NaN`` and infinities as ``inf`` and ``-inf``, unknown flags as nothing.
-    Text that a spreadsheet would run gets a leading apostrophe.
+    Text that a spreadsheet would run, and text that begins with an apostrophe, gets a leading
+    apostrophe: whoever reads it back takes one away.
 
     Args:
         frames: The run.

@@ -21,7 +21,7 @@ from ablations.results import ProfileValues
 from ablations.sizes import norm, rms
 from ablations.training.loop import Loop, Regime, cross_entropy
 from ablations.training.material import Source
-from ablations.training.optimizing import Optimizer
+from ablations.training.optimizing import Optimizer, unused_options
 from ablations.trial import Measurement, TrialContext
 from ablations.watching import Watcher
 
@@ -79,6 +79,10 @@ class OneStep:
     def unsupported(self, architecture: Architecture) -> str | None:
         """Why a cell cannot be measured so, told before anything runs."""
         return self._source.unsupported(architecture, self._length)
+
+    def unused(self) -> dict[str, str]:
+        """Options that change nothing beside the optimizer that is asked for."""
+        return unused_options(self._regime.optimizer)
 
     def files(self) -> list[str]:
         """The text and the tokenizer that the figures depend on."""

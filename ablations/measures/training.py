@@ -15,7 +15,7 @@ from ablations.observation import PassOptions, pass_flops
 from ablations.training.evaluating import reads_ahead
 from ablations.training.loop import Loop, Precision, Regime
 from ablations.training.material import Source
-from ablations.training.optimizing import Optimizer, Schedule
+from ablations.training.optimizing import Optimizer, Schedule, unused_options
 from ablations.training.summary import metrics, profiles
 from ablations.trial import Measurement, TrialContext
 
@@ -121,6 +121,10 @@ class Training:
         if late:
             return f"probes are after steps 0 to {regime.steps}: got {late[0]}"
         return self._source.unsupported(architecture, self._length)
+
+    def unused(self) -> dict[str, str]:
+        """Options that change nothing beside the optimizer that is asked for."""
+        return unused_options(self._regime.optimizer)
 
     def files(self) -> list[str]:
         """The text and the tokenizer that the figures depend on."""
