@@ -29,6 +29,8 @@ def unknown_variables(environment: Mapping[str, str]) -> list[str]:
 
 
 def _nearest(name: str) -> str:
-    close = difflib.get_close_matches(name.upper(), KNOWN, n=1)
-    suggestion = f"did you mean {close[0]}? " if close else ""
+    # Without the prefix, which would make every name near to every other.
+    known = {one.removeprefix(PREFIX): one for one in KNOWN}
+    close = difflib.get_close_matches(name.upper().removeprefix(PREFIX), known, n=1)
+    suggestion = f"did you mean {known[close[0]]}? " if close else ""
     return f"{suggestion}known: {', '.join(KNOWN)}"

@@ -18,11 +18,11 @@ def test_known_variables_and_those_of_others_are_left_alone():
 def test_a_misspelt_variable_is_told_with_the_nearest_name():
     known = ", ".join(KNOWN)
     assert unknown_variables(
-        {"ABLATIONS_WORKER": "2", "ABLATIONS_ZZZZZZZZZZ": "", "ablations_out": "x"}
+        {"ABLATIONS_WORKER": "2", "ABLATIONS_XYZ": "", "ablations_out": "x"}
     ) == [
         f"environment variable ABLATIONS_WORKER has no effect; did you mean ABLATIONS_WORKERS? "
         f"known: {known}",
-        f"environment variable ABLATIONS_ZZZZZZZZZZ has no effect; known: {known}",
+        f"environment variable ABLATIONS_XYZ has no effect; known: {known}",
         f"environment variable ablations_out has no effect; did you mean ABLATIONS_OUT? "
         f"known: {known}",
     ]
