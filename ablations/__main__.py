@@ -14,6 +14,8 @@ def main() -> None:
         for finding in findings:
             print(finding, file=sys.stderr)
         raise SystemExit(3)
+    # A character that the terminal's encoding lacks is spelt out; it ends no command.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     from ablations.cli import run_command_line
 
     raise SystemExit(run_command_line())

@@ -13,6 +13,8 @@ from typing import Any, ParamSpec
 
 import typer
 
+from ablations.printable import json_safe, lines, printable
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -36,7 +38,7 @@ def answers(command: Callable[Parameters, Answer]) -> Callable[Parameters, int]:
         with redirect_stdout(sys.stderr):
             answer = command(*args, **kwargs)
         if answer.text:
-            print(answer.text)
+            print(printable(answer.text))
         return answer.status
 
     return call
@@ -73,10 +75,10 @@ def show_conflicts(context: typer.Context) -> None:
 
 
 def say(message: str) -> None:
-    """Tell a person something on stderr."""
-    print(message, file=sys.stderr)
+    """Tell a person something on stderr: a line a finding, each bounded, nothing in it hidden."""
+    print(lines(message), file=sys.stderr)
 
 
 def as_json_text(document: Any) -> str:
     """A document as --json prints it."""
-    return json.dumps(document, indent=2, ensure_ascii=False)
+    return json_safe(json.dumps(document, indent=2, ensure_ascii=False))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +19,7 @@ from ablations.answers import (
     show_conflicts,
     status_of,
 )
+from ablations.variables import unknown_variables
 from registry.errors import RegistryError
 from registry.spec import Kind
 
@@ -115,6 +118,10 @@ def run(
             help="Try trials again that failed, crashed or ran out of time.",
         ),
     ] = True,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", help="Show the log on stderr as it is written, tracebacks too."),
+    ] = False,
     plugin: PluginOption = None,
 ) -> Answer:
     """Carry a grid out, resuming what the run directory holds, and write its report.
@@ -124,6 +131,8 @@ def run(
     show_conflicts(context)
     catalog = _installed(plugin)
     import ablations
+    from ablations.log import FILE as LOG
+    from ablations.printable import line
     from ablations.progress import Progress, duration
     from ablations.resuming import by_state
     from ablations.tally import told_reasons
@@ -140,6 +149,7 @@ def run(
                 fresh=fresh,
                 fail_fast=fail_fast,
                 retry_failed=retry_failed,
+                verbose=verbose,
                 started=progress.started,
                 ended=progress.ended,
             )
@@ -157,8 +167,12 @@ def run(
     if summary.standing.left:
         told.append(f"not tried again: {by_state(summary.standing.left)}")
     say(f"{summary.trials} trials: {', '.join([*told, duration(summary.seconds)])}")
-    for line in told_reasons(summary.reasons):
-        say(f"  {line}")
+    for reason in told_reasons(summary.reasons):
+        say(f"  {reason}")
+    if summary.warned:
+        n = len(summary.warned)
+        first = line(summary.warned[0], MAX_LINE)
+        say(f"{n} trial{'s' if n > 1 else ''} warned: {first}; see {directory / LOG}")
     for name, fault in summary.faulty.items():
         say(f"{name}: {fault}; its trials are marked in the report"[:MAX_LINE])
     for name, reason in sorted(summary.unfollowed.items()):
@@ -356,11 +370,17 @@ def new_plugin(
 
 def run_command_line(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit status, every error told in a line on stderr."""
+    unknown = unknown_variables(os.environ)
+    if unknown:
+        say("\n".join(unknown))
+        return 2
     command = typer.main.get_command(app)
     try:
         status = command.main(arguments, prog_name="ablations", standalone_mode=False)
     except typer._click.exceptions.ClickException as error:
-        error.show()
+        told = StringIO()
+        error.show(told)
+        say(told.getvalue().rstrip("\n"))
         return error.exit_code
     except RegistryError as error:
         say(str(error))

@@ -11,7 +11,27 @@ if TYPE_CHECKING:
     from ablations.grid import Grid
     from ablations.grids.factors import Factor, Level
 
-MAX_CELLS = 10_000_000
+MAX_CELLS = 100_000
+MAX_TRIALS = 1_000_000
+MAX_BLOCKS = 1_000_000
+"""What a grid may ask for at most: planning builds every block of every cell on the meta device,
+which takes milliseconds each."""
+
+
+def excess(grid: Grid) -> str | None:
+    """Why a grid is too large to be worked out, with its numbers, from its factors alone."""
+    cells = count(grid)
+    depths = [factor.levels for factor in grid.factors if factor.name == "depth"]
+    depth = max([level.value for levels in depths for level in levels] or [grid.model["depth"]])
+    sizes = (
+        ("cells", cells, MAX_CELLS),
+        ("trials", cells * len(grid.seeds), MAX_TRIALS),
+        ("blocks", cells * depth, MAX_BLOCKS),
+    )
+    for what, number, limit in sizes:
+        if number > limit:
+            return f"{number:,} {what}, more than the {limit:,} that a grid may have"
+    return None
 
 
 def count(grid: Grid) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import importlib.util
+import itertools
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +26,8 @@ RANDOM, TEXT = "random", "text"
 BYTES = 256
 LARGE = 1 << 28
 """Bytes of a file that is not read into memory as a whole."""
+MAX_ENTRIES = 100_000
+"""Files and folders below one that is named as a text; more is no text that anybody meant."""
 
 Version = tuple[Path, int, int]
 """A file, and what changes when it is edited: the time of that, and its size."""
@@ -88,7 +91,7 @@ def is_name(source: str) -> bool:
 
 
 def files_of(source: str) -> list[Path]:
-    """The files that the figures depend on."""
+    """The files that the figures depend on. Raises: OSError for a folder of too many."""
     if source == RANDOM:
         return []
     if source == TEXT:
@@ -96,10 +99,12 @@ def files_of(source: str) -> list[Path]:
     path = Path(source)
     if not path.is_dir():
         return [path]
-    inside = sorted(path.rglob("*"))
+    inside = list(itertools.islice(path.rglob("*"), MAX_ENTRIES + 1))
+    if len(inside) > MAX_ENTRIES:
+        raise OSError(errno.E2BIG, f"More than {MAX_ENTRIES:,} entries in this folder", source)
     return [
         file
-        for file in inside
+        for file in sorted(inside)
         if file.is_file() and not any(p.startswith(".") for p in file.relative_to(path).parts)
     ]
 
@@ -127,11 +132,12 @@ def versions_of(source: str) -> tuple[Version, ...]:
 
 @lru_cache(maxsize=2)
 def _joined(files: tuple[Version, ...]) -> NDArray[np.uint8]:
-    parts = [_bytes_of(file) for file, _, _ in files]
+    parts = [bytes_of(file) for file, _, _ in files]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _bytes_of(path: Path) -> NDArray[np.uint8]:
+def bytes_of(path: Path) -> NDArray[np.uint8]:
+    """A regular file's bytes; of a large one only where it is looked at. Raises: OSError."""
     if path.exists() and not path.is_file():  # a pipe would wait for what is written to it
         raise OSError(errno.EINVAL, "Not a regular file")
     if path.stat().st_size > LARGE:

@@ -14,6 +14,7 @@ These names are stable.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from ablations.architecture import Architecture
-from ablations.assembly import Builder, place_positions
+from ablations.assembly import Builder, Part, place_positions
 from ablations.streams import global_stream
 from registry.errors import Incompatible, InvalidSpec
 
@@ -64,6 +65,11 @@ class Decoder(nn.Module):
         if architecture.tie_embeddings:
             self.head.weight = self.token_embedding.weight
         self.parts = builder.parts_of(self)
+        attentions: dict[str, list[Part]] = defaultdict(list)
+        for part in self.parts:
+            if part.kind == "attention":
+                attentions[_block_of(part)].append(part)
+        self._attentions = dict(attentions)
         self._mixing = [self._mixing_of(layer) for layer in range(architecture.depth)]
 
     def forward(self, tokens: Tensor, *, caches: Sequence[Any] | None = None) -> Tensor:
@@ -128,9 +134,7 @@ class Decoder(nn.Module):
 
     def attention(self, layer: int) -> nn.Module:
         """The attention of that layer. Raises: Incompatible unless the block has exactly one."""
-        unique = layer // self.architecture.share_layers
-        prefix = f"blocks.{unique}."
-        found = [p for p in self.parts if p.kind == "attention" and p.path.startswith(prefix)]
+        found = self._attentions_of(layer)
         if len(found) != 1:
             raise Incompatible(f"block {layer} has {len(found)} attentions where one is expected")
         return self.get_submodule(found[0].path)
@@ -178,10 +182,7 @@ class Decoder(nn.Module):
         choices = self.architecture.layers[layer]
         position = self.positions[self._position_of[layer]]
         acts = any(hasattr(position, hook) for hook in ("rotate", "bias"))
-        prefix = f"blocks.{layer // self.architecture.share_layers}."
-        for part in self.parts:
-            if part.kind != "attention" or not part.path.startswith(prefix):
-                continue
+        for part in self._attentions_of(layer):
             attention = self.get_submodule(part.path)
             if acts and not getattr(attention, "position_hooks", False):
                 raise Incompatible(
@@ -193,6 +194,14 @@ class Decoder(nn.Module):
             ):
                 raise Incompatible(f"attention {part.name!r} has no attention dropout")
         return acts
+
+    def _attentions_of(self, layer: int) -> list[Part]:
+        return self._attentions.get(f"blocks.{layer // self.architecture.share_layers}", [])
+
+
+def _block_of(part: Part) -> str:
+    """`blocks.i` of what hangs in block i."""
+    return ".".join(part.path.split(".", 2)[:2])
 
 
 def _wants_final_norm(architecture: Architecture, last: nn.Module) -> bool:

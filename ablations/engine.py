@@ -19,6 +19,7 @@ from ablations.executors import require_main_guard
 from ablations.following import Followers, run_info
 from ablations.grid import Grid
 from ablations.library import write_report
+from ablations.log import RunLog
 from ablations.machine import memory_share, usable_cores
 from ablations.planning import plan
 from ablations.record import run_plan
@@ -58,6 +59,8 @@ class RunSummary:
     report: Path | None = None
     faulty: Mapping[str, str] = field(default_factory=dict)
     """Components that read the future or break a contract of their kind, and how."""
+    warned: tuple[str, ...] = ()
+    """Of each trial of this run that warned its first warning; the log and the report have all."""
     unfollowed: Mapping[str, str] = field(default_factory=dict)
     """What plugins that follow a run raised, by plugin; they were told no more of it."""
 
@@ -87,6 +90,7 @@ def run(
     fresh: bool = False,
     fail_fast: bool = False,
     retry_failed: bool = True,
+    verbose: bool = False,
     catalog: Catalog | None = None,
     started: Callable[[Standing], None] | None = None,
     ended: Callable[[str], None] | None = None,
@@ -98,6 +102,7 @@ def run(
     crashed or ran out of time are tried again. `started` is called with what the directory holds,
     `ended` with the state of each trial as it ends. Plugins that follow runs are told as
     `registry.hookspecs` says.
+    What happens is told in DIR/log.jsonl, and if `verbose` on stderr, as `ablations.log` says.
 
     Raises: GridError; UnknownName for the executor; InvalidOptions for what it would ignore;
     StoreError; ExecutorError; MissingExtra for a plugin that is to follow and cannot. After
@@ -115,10 +120,12 @@ def run(
     stopped = False
     # The old run comes back last, when nobody has the new one open or asks about it.
     with Aside(out, wanted=fresh) as aside, Followers(catalog) as followers:
-        with Store.create_or_open(out) as store:
+        with Store.create_or_open(out) as store, RunLog(out, verbose=verbose) as log:
             store.begin(recorded)
             known = store.known()
             held = standing(planned, recorded, known, retry_failed=retry_failed)
+            log.started(planned, recorded, reused=held.reused)
+            labels = {entry.cell.cell: entry.cell.label for entry in planned.cells}
             followers.started(run_info(planned, store, reused=held.reused))
             aside.settle()
             if started:
@@ -142,6 +149,7 @@ def run(
                         continue
                     result = _result(outcome)
                     store.record(result)
+                    log.trial(result, labels[result.cell])
                     _discard_checkpoints(checkpoints, result)
                     followers.trial(store, result.cell, result.seed)
                     state = tally.add(result)
@@ -151,6 +159,7 @@ def run(
                         stopped = True
                         break
             faulty = _faulty(recorded, store.conformities())
+            log.ended("stopped" if stopped else "done", tally.states, faulty, followers.failures)
         report = write_report(out)
         followers.ended("stopped" if stopped else "done", report)
     return RunSummary(
@@ -163,6 +172,7 @@ def run(
         aside=aside.path,
         report=report,
         faulty=faulty,
+        warned=tuple(log.warned),
         unfollowed=followers.failures,
         seconds=time.monotonic() - begun,
     )

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 from ablations.amounts import read_amount
-from ablations.combinations import MAX_CELLS, count
+from ablations.combinations import excess
 from ablations.grids.asked_measures import AskedMeasure, check_modes, read_measures
 from ablations.grids.baseline import check_said, read_baseline
 from ablations.grids.document import Document, Fault, from_mapping
@@ -94,9 +94,9 @@ def load_grid(
     look_first(catalog)
     reading = Reading(document, catalog)
     grid = _read(reading)
-    if count(grid) > MAX_CELLS:
-        words = f"{count(grid):,} cells, more than the {MAX_CELLS:,} that a grid may have"
-        raise document.error([Fault(("factors",), words, True)])
+    too_much = excess(grid)
+    if too_much:
+        raise document.error([Fault(("factors",), too_much, True)])
     faults = level_faults(grid, reading.resolver)
     if faults:
         raise document.error(faults)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from ablations.printable import line
 from registry.catalog import Catalog
 from registry.errors import describe
 from registry.records import PluginRecord
@@ -33,7 +34,9 @@ def _options(catalog: Catalog, spec: ComponentSpec | MeasureSpec) -> list[dict[s
     try:
         options = catalog.options(spec)
     except Exception as error:  # a stranger's class may be broken in any way
-        print(f"{spec.provenance.distribution}/{spec.name}: {describe(error)}", file=sys.stderr)
+        print(
+            line(f"{spec.provenance.distribution}/{spec.name}: {describe(error)}"), file=sys.stderr
+        )
         return []
     return [
         {
@@ -69,7 +72,7 @@ def component_text(documents: Iterable[dict[str, Any]]) -> str:
             lines += ["", kind] if lines else [kind]
         source = f" ({document['source']})" if document["source"] else ""
         origin = f"{document['plugin']} {document['version']}".strip()
-        lines.append(f"  {document['name']}: {document['summary']}{source} [{origin}]")
+        lines.append(f"  {document['name']}: {line(document['summary'])}{line(source)} [{origin}]")
         lines += _option_lines(document["options"])
     return "\n".join(lines)
 
@@ -78,9 +81,9 @@ def measure_text(catalog: Catalog) -> str:
     """A paragraph like a kind's: below each measure its cost, needs, options and metrics."""
     lines = ["measure"]
     for spec in catalog.measures():
-        lines.append(f"  {spec.name}: {spec.summary} [{spec.provenance}]")
+        lines.append(f"  {spec.name}: {line(spec.summary)} [{spec.provenance}]")
         lines += [
-            f"      {word}: {text}"
+            f"      {word}: {line(text)}"
             for word, text in (("cost", spec.cost), ("needs", spec.needs))
             if text
         ]
@@ -109,7 +112,7 @@ def plugin_text(catalog: Catalog) -> str:
 def _plugin_line(record: PluginRecord) -> str:
     name = f"{record.name} {record.version}".strip()
     if record.state == "failed":
-        return f"{name}: failed: {record.message}"
+        return f"{name}: failed: {line(record.message)}"
     entries = [f"{spec.slot} {spec.name}" for spec in record.specs]
     count = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
     told = [f"{count}: {', '.join(entries)}"] if entries else []

@@ -16,7 +16,9 @@ from ablations.executors.process_tree import SEEN
 from ablations.grid import Grid
 from ablations.grids.document import Fault
 from ablations.grids.placebo import factor_path
+from ablations.grids.unused import unused_faults
 from ablations.machine import memory_share, refusal, usable_cores
+from ablations.printable import line
 from ablations.progress import duration
 from ablations.rates import rates
 from ablations.trial import Measurement, Trial, TrialContext
@@ -144,7 +146,7 @@ class Plan:
         for skipped in document["skipped"]:
             by_reason.setdefault(skipped["reason"], []).append(skipped["cell"])
         for reason, labels in by_reason.items():
-            lines.append(f"skipped: {reason}")
+            lines.append(f"skipped: {line(reason)}")
             lines += [f"  {label}" for label in labels]
         lines.append("settings:")
         lines += [f"  {s.key}: {s.value} ({s.origin})" for s in grid.settings()]
@@ -155,11 +157,16 @@ def plan(grid: Grid, *, catalog: Catalog | None = None) -> Plan:
     """Work a grid out without measuring anything.
 
     Raises: GridError when every cell of a level is skipped, two cells are the same, a factor has no
-    effect on what is counted, or a measure is to compare with a baseline cell that cannot be.
+    effect on what is counted, an option none on its measure, or a measure
+    is to compare with a baseline cell that cannot be.
     """
     catalog = catalog or grid.catalog
     planned = [_plan_cell(cell, grid) for cell in cells(grid, catalog)]
     check_levels(grid, [entry.cell for entry in planned])
+    running = [entry.cell for entry in planned if entry.cell.skipped is None]
+    unused = unused_faults(grid, (choice for cell in running for choice in cell.measures))
+    if unused:
+        raise grid.document.error(unused)
     if grid.static and all(entry.parameters is not None for entry in planned):
         _check_effects(grid, planned)
     seconds = _estimate_seconds(planned) * len(grid.seeds)

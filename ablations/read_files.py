@@ -48,6 +48,8 @@ class ReadFiles:
     def _digest(self, measure: str, path: str) -> str:
         if path not in self._digests:
             try:
+                if Path(path).is_char_device() or Path(path).is_fifo():
+                    raise ValueError("Not a regular file")  # it may never end
                 with Path(path).open("rb") as file:
                     self._digests[path] = hashlib.file_digest(file, "sha256").hexdigest()
             except (OSError, ValueError) as error:

@@ -92,6 +92,8 @@ class MeasureResult:
     metrics: Mapping[str, float] = field(default_factory=dict)
     profiles: Mapping[str, ProfileValues] = field(default_factory=dict)
     arrays: Mapping[str, ArrayValues] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    """What it warned of, each once."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,7 @@ from ablations.observation import Observation, PassOptions, observe
 from ablations.results import ArrayValues, MeasureResult, ProfileValues, State, TrialResult
 from ablations.sizes import dtype_of
 from ablations.streams import generator_of, seeded_process, stream_seed
+from ablations.warned import collected
 from registry.errors import Incompatible
 from registry.spec import Choice
 
@@ -53,8 +54,9 @@ class Measurement:
     marks: tuple[str, ...] = ()
 
 
-_STATIC: dict[tuple[str, str], Measurement] = {}
-"""What static measures returned in this process, by name and identity, which tells all of it."""
+_STATIC: dict[tuple[str, str], tuple[Measurement, list[str]]] = {}
+"""What static measures returned in this process, and what they warned of, by name and identity,
+which tells all of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,10 +213,12 @@ def _measure(context: TrialContext, planned: PlannedMeasure) -> MeasureResult:
     state: State = "done"
     message, trace, measurement = "", "", Measurement()
     context.keep_checkpoints(planned)
+    told: list[str] = []
     try:
         if planned.refusal:
             raise TooLarge(planned.refusal)
-        measurement = _measurement(context, planned)
+        with collected() as told:
+            measurement = _measurement(context, planned, told)
     except (Incompatible, NotApplicable) as reason:
         state, message = "skipped", f"not applicable: {reason}"
     except TooLarge as reason:
@@ -245,15 +249,21 @@ def _measure(context: TrialContext, planned: PlannedMeasure) -> MeasureResult:
         metrics=metrics,
         profiles=profiles,
         arrays=_named(choice, measurement.arrays),
+        warnings=tuple(told),
     )
 
 
-def _measurement(context: TrialContext, planned: PlannedMeasure) -> Measurement:
-    """What a measure returns; of a static one what it returned for another seed of the cell."""
+def _measurement(context: TrialContext, planned: PlannedMeasure, told: list[str]) -> Measurement:
+    """What a measure returns; of a static one what it returned for another seed of the cell.
+
+    `told` is where its warnings go; those of the other seed are put there.
+    """
     choice = planned.choice
     key = (choice.name, planned.identity)
     if planned.static and key in _STATIC:
-        return _STATIC[key]
+        measurement, before = _STATIC[key]
+        told += before
+        return measurement
     # By name, so that a resumed trial, which has fewer measures, draws the same.
     with seeded_process(context.seed, f"process/{choice.name}"):
         returned = choice.load()(**choice.options).measure(context)
@@ -261,7 +271,7 @@ def _measurement(context: TrialContext, planned: PlannedMeasure) -> Measurement:
     if planned.static:
         while len(_STATIC) >= MOST_STATIC:
             del _STATIC[next(iter(_STATIC))]
-        _STATIC[key] = measurement
+        _STATIC[key] = measurement, told
     return measurement
 
 

@@ -268,7 +268,9 @@ class Measure(Protocol):
     is run again.
 
     It may also offer `convention()` (a sentence on what its figures rest on),
-    `unsupported(architecture)` (why a cell cannot be measured so, asked before anything runs),
+    `unused() -> Mapping[str, str]` (options that have no effect beside its others, and why: a grid
+    that gives one is refused), `unsupported(architecture)` (why a cell cannot be measured so,
+    asked before anything runs),
     `flops(decoder)` (what one trial computes, for a plan; called with shapes alone),
     `least_bytes(decoder)` (memory without which one trial cannot be done, never more; called with
     shapes alone, in the grid's type: a trial that cannot fit is not begun) and

@@ -23,6 +23,8 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "origin": ("given", "default", "factor", "recipe", "scaled"),
 }
 
+_WARNINGS = {"cell": "text", "seed": "integer", "measure": "text", "text": "text"}
+
 # What a column holds: text (never missing), integer, number (NaN and infinity are values), flag.
 _COLUMNS: Mapping[str, Mapping[str, str]] = {
     "cells": {"cell": "text", "label": "text"},
@@ -68,6 +70,7 @@ _COLUMNS: Mapping[str, Mapping[str, str]] = {
         "source": "text",
     },
     "environment": {"key": "text", "value": "text"},
+    "warnings": _WARNINGS,
 }
 
 _OPTIONAL: Mapping[str, Mapping[str, str]] = {
@@ -88,6 +91,7 @@ _KEYS: Mapping[str, list[str]] = {
     "cells": ["cell"],
     "trials": ["cell", "seed", "measure"],
     "metrics": ["cell", "seed", "metric"],
+    "warnings": ["cell", "seed", "measure", "text"],
     "profiles": ["profile", "cell", "seed", "axis", "position", "step"],
     "metric_info": ["form", "metric"],
     "factors": ["factor", "level"],
@@ -135,6 +139,8 @@ class Frames:
         components: ``kind``, ``name``, ``plugin``, ``version``, ``options``, ``summary``,
             ``source``. An optional text ``conformance`` says what examining it found.
         environment: ``key``, ``value`` as text.
+        warnings: What trials warned of: ``cell``, ``seed``, ``measure``, ``text``; none if not
+            given.
         arrays: Arrays such as attention maps by cell, seed and full name, empty if there are none.
             A mapping may read an array only when it is asked for, anew each time.
 
@@ -154,6 +160,7 @@ class Frames:
     settings: pd.DataFrame
     components: pd.DataFrame
     environment: pd.DataFrame
+    warnings: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=[*_WARNINGS]))
     arrays: Mapping[tuple[str, int, str], NDArray[Any]] = field(
         default_factory=dict, compare=False, repr=False
     )
@@ -166,7 +173,7 @@ class Frames:
             _check_unique(name, getattr(self, name), key)
         self._check_optional()
         self._check_factors()
-        for name in ("trials", "metrics", "profiles"):
+        for name in ("trials", "metrics", "profiles", "warnings"):
             _check_known(name, "cell", getattr(self, name), self.cells["cell"], "cells.cell")
         for name, column, form in (
             ("metrics", "metric", "metric"),

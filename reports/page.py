@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -25,6 +26,7 @@ from reports.run_sections import (
     losses_section,
     settings_section,
     trial_counts,
+    warnings_section,
 )
 from reports.sections import cells_section, levels_section
 from reports.shares import shares_section
@@ -32,6 +34,7 @@ from reports.tables import write_tables
 from reports.training.compared import Compared, compare
 from reports.training.section import training_section
 from reports.training.told import all_findings
+from reports.visible import visible
 from reports.wording import counted, short
 
 MAX_FINDINGS = 15
@@ -106,6 +109,7 @@ def render(
             cells=cells_section(frames, data),
             losses=losses_section(frames),
             marks=marks_section(frames),
+            warnings=warnings_section(frames),
             conventions=conventions_section(*made),
             settings=settings_section(frames),
             components=components_section(frames),
@@ -153,6 +157,7 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_shown,
     )
     environment.filters["breakable"] = _breakable
     return environment
@@ -163,8 +168,13 @@ _BREAKS = re.compile(r"([._=,/()](?=[^\s\d])|[^\s._=,/()]{24}(?=\S))")
 
 
 def _breakable(text: str) -> Markup:
-    pieces = _BREAKS.sub("\\1\0", text).split("\0")
+    pieces = _BREAKS.sub("\\1\0", visible(text)).split("\0")
     return Markup("<wbr>").join(pieces)
+
+
+def _shown(value: Any) -> Any:
+    """What every text of the page passes: a name must not turn or hide what stands beside it."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _style() -> str:

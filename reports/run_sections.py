@@ -9,7 +9,7 @@ from reports.frames import STATES, Frames
 from reports.listing import Table, make_table
 from reports.records import records
 from reports.sizes import convention_of, scaling
-from reports.tables import loss_table
+from reports.tables import loss_table, warning_table
 from reports.wording import number
 
 MAX_LOSSES = 200
@@ -55,6 +55,28 @@ def losses_section(frames: Frames) -> Table | None:
     if len(table) > MAX_LOSSES:
         note = f"{MAX_LOSSES} of {len(table):,} messages; all are in tables/trials.csv."
     return make_table("Trials that gave no value to compare, by message.", columns, rows, note=note)
+
+
+def warnings_section(frames: Frames) -> Table | None:
+    """What trials warned of, whatever became of them."""
+    table = warning_table(frames)
+    if table.empty:
+        return None
+    rows = [
+        [row.text, row.measure, number(row.n), number(row.n_cells), row.example]
+        for row in records(table.head(MAX_LOSSES))
+    ]
+    columns = {
+        "Warning": False,
+        "Measure": False,
+        "Trials": True,
+        "Cells": True,
+        "For example": False,
+    }
+    note = "A warning that code gives once a process is one trial's alone."
+    if len(table) > MAX_LOSSES:
+        note += f" {MAX_LOSSES} of {len(table):,} warnings; all are in tables/warnings.csv."
+    return make_table("Warnings of trials, by text.", columns, rows, note=note)
 
 
 def conventions_section(*runs: Frames) -> Table | None:

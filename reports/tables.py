@@ -29,10 +29,13 @@ FRAMES = (
     "components",
     "environment",
     "settings",
+    "warnings",
 )
 
-# A spreadsheet runs a cell that starts like this; a plain number only looks like it.
-_RUNS = re.compile(r"[=+\-@\t\r]")
+# A spreadsheet runs a cell that starts like this, also after blanks and in full width; a plain
+# number only looks like it. A text that begins with an apostrophe gets another one, so that taking
+# one away gives every text back.
+_RUNS = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r']")
 _PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)", re.IGNORECASE)
 
 
@@ -47,7 +50,8 @@ def write_tables(frames: Frames, directory: Path, compared: Compared | None = No
     `reports.cautions`), ``variance`` (`share_of_variance`), ``win_rates`` (`WIN_COLUMNS`), and of
     a run that trained something those of `reports.training.tables`.
     NaN is written as ``NaN`` and infinities as ``inf`` and ``-inf``, unknown flags as nothing.
-    Text that a spreadsheet would run gets a leading apostrophe.
+    Text that a spreadsheet would run, and text that begins with an apostrophe, gets a leading
+    apostrophe: whoever reads it back takes one away.
 
     Args:
         frames: The run.
@@ -198,6 +202,19 @@ def level_table(frames: Frames, metrics: Iterable[str], data: Panel | None = Non
                 row[data.info["metric"].iloc[i]] = np.exp(value) if log else value
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+def warning_table(frames: Frames) -> pd.DataFrame:
+    """What trials warned of, grouped by its text, the most frequent first.
+
+    Columns: ``text``, ``measure``, ``n`` (trials), ``n_cells``, ``example`` (the label of a cell).
+    """
+    told = frames.warnings.merge(frames.cells[["cell", "label"]], on="cell", how="left")
+    grouped = told.groupby(["text", "measure"], sort=True, observed=True)
+    table = grouped.agg(
+        n=("seed", "size"), n_cells=("cell", "nunique"), example=("label", "first")
+    ).reset_index()
+    return table.sort_values(["n"], ascending=False, kind="stable", ignore_index=True)
 
 
 def loss_table(frames: Frames) -> pd.DataFrame:

@@ -11,6 +11,8 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from ablations.printable import line, lines
+
 MAX_BYTES = 64 * 1024
 MAX_LEVELS = 32
 
@@ -60,14 +62,14 @@ class GridError(ValueError):
         super().__init__(self.findings, source)
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
+        return lines("\n".join(self._lines()))
 
     def _lines(self) -> Iterator[str]:
         for finding in self.findings:
             where = [self.source] if self.source else []
             if finding.line is not None:
                 where += [str(finding.line), str(finding.column)]
-            yield f"{':'.join(where)}: {finding}" if where else str(finding)
+            yield line(f"{':'.join(where)}: {finding}" if where else str(finding))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -60,15 +61,32 @@ _LEVELS = Annotated[
     Field(min_length=1, max_length=MAX_LEVELS_OF_A_FACTOR),
     Expected(f"a list of 1 to {MAX_LEVELS_OF_A_FACTOR} levels"),
 ]
-_NAME_WORDS = "1 to 100 letters, digits, '-', '_' or '.', not starting with '.'"
+_NAME_WORDS = (
+    "1 to 100 letters, digits, '-', '_' or '.', starting with neither '-' nor '.', not ending in "
+    "'.', and no name of a device on Windows"
+)
+_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE | re.ASCII)
+
+
+def _no_device(name: str) -> str:
+    """Windows opens a device of that name, in whatever folder."""
+    if _DEVICES.fullmatch(name):
+        raise ValueError
+    return name
+
+
+Name = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,98}[A-Za-z0-9_-])?$"),
+    AfterValidator(_no_device),
+    Expected(_NAME_WORDS),
+]
 
 
 class GridFile(Strict):
     """A grid: one decoder, the factors that vary it, and what is measured."""
 
-    name: Annotated[
-        str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}$"), Expected(_NAME_WORDS)
-    ] = Field(description="names the run's directory")
+    name: Name = Field(description="names the run's directory")
     recipe: Annotated[
         Annotated[str, WithJsonSchema({"type": "string", "enum": list(recipe_names())})] | None,
         Expected("the name of a recipe"),

@@ -14,6 +14,7 @@ from ablations.observation import PassOptions, pass_flops
 from ablations.sizes import dtype_of
 from ablations.training.loop import Loop, Precision, Regime
 from ablations.training.material import Material, Source
+from ablations.training.optimizing import unused_options
 from ablations.trial import TrialContext
 
 Beta = Annotated[float, Ge(0), Lt(1)]
@@ -33,6 +34,10 @@ class OfTraining:
     def unsupported(self, architecture: Architecture) -> str | None:
         """Why a cell cannot be trained so, told before anything runs."""
         return self.source.unsupported(architecture, self.length)
+
+    def unused(self) -> dict[str, str]:
+        """Options that change nothing beside the optimizer that is asked for."""
+        return unused_options(self.regime.optimizer)
 
     def files(self) -> list[str]:
         """The text and the tokenizer that the figures depend on."""

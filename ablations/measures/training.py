@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Le
 
 from ablations.architecture import Architecture
 from ablations.data import TEXT
@@ -16,6 +16,9 @@ from ablations.training.material import Source
 from ablations.training.optimizing import Optimizer, Schedule
 from ablations.training.summary import metrics, profiles
 from ablations.trial import Measurement, TrialContext
+
+MAX_STEPS, MAX_LOOKS = 10_000_000, 10_000
+"""Four numbers are kept of each step in memory, and each look at held-out sequences is planned."""
 
 LEAKS, STALLED = "leaks", "stalled"
 
@@ -55,7 +58,7 @@ class Training(OfTraining):
         data: str = TEXT,
         tokenizer: str | None = None,
         task: dict[str, int] | None = None,
-        steps: Annotated[int, Gt(0)] = 150,
+        steps: Annotated[int, Gt(0), Le(MAX_STEPS)] = 150,
         batch: Annotated[int, Gt(0)] = 8,
         length: Annotated[int, Gt(0)] | None = None,
         learning_rate: Annotated[float, Gt(0)] = 1e-3,
@@ -69,7 +72,7 @@ class Training(OfTraining):
         dtype: Precision | None = None,
         compile: bool = False,
         target_loss: Annotated[float, Gt(0)] | None = None,
-        evaluations: Annotated[int, Gt(0)] = 5,
+        evaluations: Annotated[int, Gt(0), Le(MAX_LOOKS)] = 5,
         held_out_batches: Annotated[int, Gt(0)] = 8,
         probes: tuple[Annotated[int, Ge(0)], ...] = (),
     ) -> None:

@@ -18,6 +18,7 @@ Key = tuple[str, int, str]
 
 RESULTS = {
     "trials": "cell, seed, measure",
+    "warnings": "cell, seed, measure, text",
     "metrics": "cell, seed, measure, metric",
     "profiles": "cell, seed, measure, profile, step, position",
     "arrays": "cell, seed, measure, name",

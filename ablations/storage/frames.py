@@ -63,6 +63,12 @@ WHERE plan.skipped IS NULL
 ORDER BY plan.position, plan_seeds.position, plan_measures.position, name
 """
 
+WARNINGS = f"""
+SELECT cell, seed, measure, text {PLANNED} JOIN warnings USING (cell, seed, measure)
+WHERE plan.skipped IS NULL
+ORDER BY plan.position, plan_seeds.position, plan_measures.position, text
+"""
+
 INTEGER, NUMBER, FLAG, TEXT = "int64", "float64", "bool", "str"
 
 COLUMNS = {
@@ -75,6 +81,7 @@ COLUMNS = {
         "marks": TEXT,
         "seconds": NUMBER,
     },
+    "warnings": {"cell": TEXT, "seed": INTEGER, "measure": TEXT, "text": TEXT},
     "metrics": {"cell": TEXT, "seed": INTEGER, "metric": TEXT, "value": NUMBER},
     "profiles": {
         "cell": TEXT,
@@ -132,6 +139,8 @@ def read_frames(connection: sqlite3.Connection, path: Path) -> Frames:
             name: _frame(connection.execute(query).fetchall(), COLUMNS[name])
             for name, query in (("metrics", METRICS), ("profiles", PROFILES))
         }
+        warned = connection.execute(WARNINGS).fetchall() if _has_warnings(connection) else []
+        tables["warnings"] = _frame(warned, COLUMNS["warnings"])
         trials = connection.execute(TRIALS).fetchall()
         documents = {name: json.loads(meta[name]) for name in DOCUMENTS}
         marks, conformities = read_marks(connection), read_conformities(connection)
@@ -167,6 +176,12 @@ def read_frames(connection: sqlite3.Connection, path: Path) -> Frames:
     )
     stored = StoredArrays(path.absolute(), arrays)
     return Frames(name=meta["name"], grid=meta["grid"], arrays=stored, **tables)
+
+
+def _has_warnings(connection: sqlite3.Connection) -> bool:
+    """Whether the file has that table: one that was last written before there was one has none."""
+    query = "SELECT count(*) FROM sqlite_schema WHERE name = 'warnings'"
+    return bool(connection.execute(query).fetchone()[0])
 
 
 def _marked(row: tuple[Any, ...], marks: Mapping[str, tuple[str, ...]]) -> tuple[Any, ...]:

@@ -32,6 +32,7 @@ def result_rows(measure: MeasureResult) -> dict[str, list[tuple[Any, ...]]]:
                 _number(measure.seconds),
             )
         ],
+        "warnings": [(_text(text),) for text in dict.fromkeys(measure.warnings)],
         "metrics": [(name, _number(value)) for name, value in measure.metrics.items()],
         "profiles": [
             (name, profile.axis, position, step, _number(value))

@@ -62,6 +62,11 @@ CREATE TABLE arrays (
 ) STRICT;
 """
 
+WARNINGS = """
+CREATE TABLE warnings (
+    cell TEXT, seed INTEGER, measure TEXT, text TEXT, PRIMARY KEY (cell, seed, measure, text)
+) STRICT, WITHOUT ROWID;
+"""
 DIGESTS = """
 CREATE TABLE digests (
     cell TEXT, seed INTEGER, measure TEXT, digest TEXT NOT NULL,
@@ -69,7 +74,7 @@ CREATE TABLE digests (
 ) STRICT, WITHOUT ROWID;
 """
 
-LAYOUTS = {1: TABLES, 2: TABLES + DIGESTS}
+LAYOUTS = {1: TABLES, 2: TABLES + WARNINGS + DIGESTS}
 """The tables of each layout that is read; a run brings an older one up to date."""
 
 
@@ -199,9 +204,10 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _bring_up_to_date(connection: sqlite3.Connection) -> None:
-    """From layout 1, which had no digests."""
+    """From layout 1, which had neither warnings nor digests."""
     connection.execute("BEGIN IMMEDIATE")
     try:
+        connection.execute(WARNINGS)
         connection.execute(DIGESTS)
         seal_all(connection)
         connection.execute(f"PRAGMA user_version = {VERSION}")

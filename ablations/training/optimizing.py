@@ -19,6 +19,13 @@ Optimizer = Literal["adamw", "adam", "sgd"]
 Schedule = Literal["constant", "cosine", "linear"]
 
 
+def unused_options(kind: Optimizer) -> dict[str, str]:
+    """The options that an optimizer does not read, each with a reason."""
+    if kind == "sgd":
+        return {"betas": "sgd has momentum; betas are those of adam and adamw"}
+    return {"momentum": f"it is sgd's; {kind} has betas"}
+
+
 class FlatParameters:
     """The unique parameters of a decoder as views of one vector, their gradients of another.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ablations.data import BYTES, TEXT, files_of, text_of, versions_of
+from ablations.data import BYTES, TEXT, bytes_of, files_of, text_of, versions_of
 from registry.errors import MissingExtra
 
 HELD_OUT = 10
@@ -153,7 +153,7 @@ def _tokenized(source: str, tokenizer: str, versions: object) -> Text:
             "training.tokenizer needs the package tokenizers: pip install 'ablations[tokenizers]'"
         ) from error
     try:
-        encoder = Tokenizer.from_str(Path(tokenizer).read_text(encoding="utf-8"))
+        encoder = Tokenizer.from_str(bytes_of(Path(tokenizer)).tobytes().decode("utf-8"))
     except OSError:
         raise
     except Exception as error:  # the library raises plain Exception

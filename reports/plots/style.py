@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from reports.frames import Frames
 from reports.pairs import baseline_level, ordered_levels
+from reports.visible import HIDDEN
 from reports.wording import short
 
 WIDTH = 8.2
@@ -127,7 +128,8 @@ def level_styles(frames: Frames) -> Mapping[tuple[str, str], LevelStyle]:
 def drawable(name: str, limit: int = 40) -> str:
     """A name on one line, shortened, with a replacement for what the figure's font cannot draw."""
     known = _glyphs()
-    return "".join(c if ord(c) in known else "\ufffd" for c in short(name, limit))
+    line = HIDDEN.sub("\ufffd", short(name, limit))
+    return "".join(c if ord(c) in known else "\ufffd" for c in line)
 
 
 @cache

@@ -98,6 +98,7 @@ def test_a_run_leaves_the_run_directory(undisturbed):
         "report.html",
         "tables",
         "grid.yaml",
+        "log.jsonl",
     }
     assert ablations.load_grid(out / "grid.yaml").factors == grid().factors
     frames = ablations.open_run(out).frames()

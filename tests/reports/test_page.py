@@ -22,7 +22,8 @@ from tests.reports.simulated_measures import MEASURED_GRID, measured_run
 DATE = datetime(2030, 1, 2, 3, 4, tzinfo=UTC)
 VOID = {"meta", "img", "source", "wbr", "br"}
 EVIL = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "=cmd|' /C calc'!A0",
-        "{{ 7*7 }}", "a\nb\tc", "🎉", "x" * 200, "$\\frac{$", "</style>")  # fmt: skip
+        "{{ 7*7 }}", "a\nb\tc", "🎉", "x" * 200, "$\\frac{$", "</style>",
+        "a\u202eb\x1b[31m", "שלום", "中文")  # fmt: skip
 
 
 class Page(HTMLParser):
@@ -209,6 +210,10 @@ def test_hostile_names_and_messages_are_text(tmp_path: Path) -> None:
     assert all(set(image) == {"src", "width", "height", "alt"} for image in page.named("img"))
     assert EVIL[0] in page.text["h1"]
     assert any("{{ 7*7 }}" in text for text in page.text["th"])
+    told = "".join(page.text["th"])
+    assert "a\\u202eb\\x1b[31m" in told
+    assert "שלום" in told
+    assert "中文" in told
 
 
 def test_lost_trials_are_grouped_with_their_messages() -> None:

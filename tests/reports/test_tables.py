@@ -120,6 +120,7 @@ def test_unknown_noise_is_nothing_and_known_is_true_or_false(tmp_path: Path) -> 
     [
         ("=1+1", "'=1+1"), ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"), ("-2+3", "'-2+3"),
         ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "'\t=1"), ("\r=1", "'\n=1"), ("a\r\nb\rc", "a\nb\nc"),
+        ("\uff1d1+1", "'\uff1d1+1"), (" =1", "' =1"), ("\n@x", "'\n@x"), ("'=1", "''=1"),
         ("-0.5", "-0.5"), ("+1e-3", "+1e-3"), ("-inf", "-inf"), ("a=b", "a=b"), ("", ""),
     ],
 )  # fmt: skip

@@ -174,7 +174,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert refused("latin.yaml") == "latin.yaml:2:7: is not UTF-8 text: byte 0xe9"
     assert refused("large.yaml") == "large.yaml: is larger than 64 KiB, the limit"
     assert refused("utf16.yaml") == "utf16.yaml:1:1: is not UTF-8 text: byte 0xff"
-    assert refused("a\0b") == "a\0b: cannot be read: embedded null byte"
+    assert refused("a\0b") == "a\\x00b: cannot be read: embedded null byte"
     assert read(tmp_path / "marked.yaml").data == {"a": 1}
 
 

@@ -11,6 +11,10 @@ from ablations.models.model import Model
 MODEL_KEYS = ", ".join(sorted(Model.model_fields))
 WIDTH = "{multiple_of_d_model: number, round_to: integer}"
 PLUGIN = "a module's name, or the path of a .py file or of a package's folder"
+NAME = (
+    "1 to 100 letters, digits, '-', '_' or '.', starting with neither '-' nor '.', not ending in "
+    "'.', and no name of a device on Windows"
+)
 SIZE = "an integer from 1 to 2147483647"
 
 
@@ -151,7 +155,7 @@ def test_every_fault_of_a_file_is_told_at_once() -> None:
     assert file_faults(data) == [
         Fault(
             ("name",),
-            "expected 1 to 100 letters, digits, '-', '_' or '.', not starting with '.', not '../x'",
+            f"expected {NAME}, not '../x'",
         ),
         Fault(("recipe",), "expected the name of a recipe, not 2"),
         Fault(("scale_to", "d_model"), "expected an integer > 0 or null, not 0"),
@@ -219,3 +223,18 @@ def test_the_json_schema_describes_every_key() -> None:
     forms = model["properties"]["norm"]["anyOf"]
     assert [form["type"] for form in forms] == ["string", "object", "object"]
     assert len(model["properties"]["initializer"]["anyOf"]) == 2
+
+
+@pytest.mark.parametrize("name", ["a", "norm-placement", "a.b", "_", "0", "console", "a" * 100])
+def test_a_name_of_a_folder_is_taken(name: str) -> None:
+    assert [fault for fault in file_faults({"name": name}) if fault.path == ("name",)] == []
+
+
+ELSEWHERE = ("", ".", "..", "a/b", "a\\b", "/a", "C:", "CON", "nul.txt", "com1", "LPT9.x")
+AWKWARD = ("-rf", "a.", "a b", "a\n", "a\0", "a\x1b[31m", "a\u202eb", "é", "a" * 101)
+
+
+@pytest.mark.parametrize("name", [*ELSEWHERE, *AWKWARD])
+def test_a_name_that_is_no_folder_everywhere_is_refused(name: str) -> None:
+    faults = [fault for fault in file_faults({"name": name}) if fault.path == ("name",)]
+    assert [fault.message.startswith(f"expected {NAME}, not ") for fault in faults] == [True]
