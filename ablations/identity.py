@@ -30,7 +30,9 @@ ENGINE = (
     "sizes",
     "streams",
     "trial",
+    "undrawn",
     "watching",
+    "weight_bank",
 )
 """Modules of this package whose code every figure passes through."""
 
