@@ -11,7 +11,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ablations.architecture import Architecture, BlockChoices
+from ablations.strangers import is_ours
 from ablations.streams import global_stream
+from ablations.undrawn import Undrawn
 from registry.contracts import Dims, Maker
 from registry.errors import Incompatible, InvalidSpec
 from registry.options import signature_of
@@ -32,15 +34,17 @@ class Part:
     kind: str
     name: str
     layer: int | None
+    ours: bool
 
 
 class Builder:
     """Makes the components of one decoder and remembers what it made, and for which slot."""
 
-    def __init__(self, architecture: Architecture, seed: int) -> None:
+    def __init__(self, architecture: Architecture, seed: int, undrawn: Undrawn) -> None:
         self.architecture = architecture
         self.seed = seed
-        self._made: list[tuple[weakref.ref[nn.Module], str, str, str, int]] = []
+        self._undrawn = undrawn
+        self._made: list[tuple[weakref.ref[nn.Module], str, str, Choice, int]] = []
 
     def block(self, layer: int, slot: str) -> nn.Module:
         """The block of that layer, as its placement wires it."""
@@ -61,7 +65,8 @@ class Builder:
             self._maker(part, layer, slot, dims, made)
             for part in signature_of(cls, takes_dims=True).makers
         ]
-        with global_stream(self.seed, f"{slot}/constructor"):
+        leaving = is_ours(choice.target) and is_ours(self.architecture.initializer.target)
+        with global_stream(self.seed, f"{slot}/constructor"), self._undrawn.leaving(leaving):
             module = cls(dims, *makers, **choice.options)
         if not isinstance(module, nn.Module):
             raise InvalidSpec(
@@ -69,7 +74,7 @@ class Builder:
             )
         if kind in ("attention", "feed_forward") and self.architecture.residual_dropout:
             module.register_forward_hook(_ResidualDropout(self.architecture.residual_dropout))
-        self._made.append((weakref.ref(module), slot, kind, choice.name, layer))
+        self._made.append((weakref.ref(module), slot, kind, choice, layer))
         return module
 
     def _maker(self, kind: str, layer: int, parent: str, own: Dims, made: Counter[str]) -> Maker:
@@ -90,13 +95,13 @@ class Builder:
         """
         paths = {id(module): path for path, module in decoder.named_modules()}
         parts = []
-        for made, slot, kind, name, layer in self._made:
+        for made, slot, kind, choice, layer in self._made:
             module = made()
             if module is None:
                 continue
             if id(module) not in paths:
                 raise InvalidSpec(
-                    f"{kind} {name!r} of {slot} was made but is not held as a submodule"
+                    f"{kind} {choice.name!r} of {slot} was made but is not held as a submodule"
                 )
             inside = slot.startswith("blocks.")
             parts.append(
@@ -104,8 +109,9 @@ class Builder:
                     path=paths[id(module)],
                     slot=slot,
                     kind=kind,
-                    name=name,
+                    name=choice.name,
                     layer=layer if inside else None,
+                    ours=is_ours(choice.target),
                 )
             )
         return tuple(sorted(parts, key=lambda part: part.path))

@@ -23,7 +23,9 @@ from torch import Tensor, nn
 
 from ablations.architecture import Architecture
 from ablations.assembly import Builder, Part, place_positions
+from ablations.strangers import is_ours
 from ablations.streams import global_stream
+from ablations.undrawn import Undrawn
 from registry.errors import Incompatible, InvalidSpec
 
 
@@ -219,16 +221,19 @@ def _wants_final_norm(architecture: Architecture, last: nn.Module) -> bool:
 def build_decoder(architecture: Architecture, *, seed: int = 0) -> Decoder:
     """Assemble the modules of a decoder in float32 on torch's current default device.
 
-    Its matrices hold what the constructors drew; `ablations.initialization.initialize` gives them
-    their initial values. The global random state is left as it was.
+    `ablations.initialization.initialize` gives its matrices their values: until then those of our
+    own components are not even drawn, where the initializer is ours too. The global random state
+    is left as it was.
 
     Raises: Incompatible when parts do not fit each other or the sizes.
     """
     default = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32)  # whatever a notebook has set: draws depend on it
     try:
-        with global_stream(seed, "decoder"):
-            return Decoder(architecture, Builder(architecture, seed))
+        # A stranger's initializer may leave alone what a constructor drew.
+        leaving = is_ours(architecture.initializer.target)
+        with global_stream(seed, "decoder"), Undrawn() as undrawn, undrawn.leaving(leaving):
+            return Decoder(architecture, Builder(architecture, seed, undrawn))
     finally:
         torch.set_default_dtype(default)
 

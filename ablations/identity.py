@@ -29,9 +29,12 @@ ENGINE = (
     "observation",
     "results",
     "sizes",
+    "strangers",
     "streams",
     "trial",
+    "undrawn",
     "watching",
+    "weight_bank",
 )
 """Modules of this package whose code every figure passes through."""
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +18,9 @@ from torch import Tensor, nn
 from ablations.architecture import Architecture
 from ablations.assembly import Part
 from ablations.decoder import Decoder, build_decoder
+from ablations.strangers import is_ours
 from ablations.streams import generator_of, global_stream, stream_seed
+from ablations.weight_bank import WeightBank
 from registry.contracts import ParameterInfo, ParameterRole
 from registry.errors import InvalidSpec
 
@@ -40,6 +43,14 @@ class Slice:
     stream: str
     initialized: bool
     part: Part | None
+
+    @property
+    def drawn_by_ours(self) -> bool:
+        """Whether the initializer gives it its values, and no code of a stranger may change them.
+
+        The decoder's own embeddings and head are held by no part.
+        """
+        return self.initialized and (self.part is None or self.part.ours)
 
     @property
     def tensor(self) -> Tensor:
@@ -69,38 +80,70 @@ def slices(decoder: Decoder) -> Iterator[Slice]:
             yield _slice(decoder, path, name, parameter, part, role)
 
 
-def initialize(decoder: Decoder, seed: int) -> None:
+def initialize(decoder: Decoder, seed: int, bank: WeightBank | None = None) -> None:
     """Give every parameter its initial value for that seed, in place, in float32.
 
     Parameters of two or more dimensions are filled by the initializer (a component's
     `parameter_roles` may say otherwise) and scaled by the placement's gain; the others keep the
-    value that their constructor gave.
+    value that their constructor gave. Values that a `bank` holds are shared with it.
     """
     choice = decoder.architecture.initializer
     initializer = choice.load()(decoder.architecture.dims(), **choice.options)
+    # What a stranger's initializer draws may depend on more than a key can hold.
+    shared = bank if bank is not None and bank.bound and is_ours(choice.target) else None
     with torch.no_grad(), global_stream(seed, "initializer"):
-        for piece in slices(decoder):
-            if not piece.initialized:
-                continue
-            # For an initializer that draws from the global generator, against its contract.
-            torch.default_generator.manual_seed(stream_seed(seed, f"{piece.stream}/global"))
-            tensor = piece.tensor
-            initializer.fill(tensor, piece.info, generator_of(seed, piece.stream))
-            gain = _gain(decoder, piece)
-            if gain != 1:
-                tensor.mul_(gain)
+        for parameter, pieces in _by_parameter(decoder):
+            gains = [_gain(decoder, piece) for piece in pieces]
+            key: tuple[Hashable, ...] | None = None
+            if shared is not None and all(piece.drawn_by_ours for piece in pieces):
+                key = (
+                    *(seed, choice.target, repr(vars(initializer)), str(parameter.device)),
+                    *((p.stream, p.info, gain) for p, gain in zip(pieces, gains, strict=True)),
+                )
+                held = shared.get(key)
+                if held is not None:
+                    parameter.data = held
+                    continue
+            for piece, gain in zip(pieces, gains, strict=True):
+                if piece.initialized:
+                    _fill(initializer, piece, seed, gain)
+            if shared is not None and key is not None:
+                shared.keep(key, parameter.detach())
         _calibrate_positions(decoder)
 
 
+def _by_parameter(decoder: Decoder) -> list[tuple[nn.Parameter, list[Slice]]]:
+    """Every unique parameter and its slices."""
+    found: dict[nn.Parameter, list[Slice]] = {}
+    for piece in slices(decoder):
+        found.setdefault(piece.parameter, []).append(piece)
+    return list(found.items())
+
+
+def _fill(initializer: Any, piece: Slice, seed: int, gain: float) -> None:
+    # For an initializer that draws from the global generator, against its contract.
+    torch.default_generator.manual_seed(stream_seed(seed, f"{piece.stream}/global"))
+    tensor = piece.tensor
+    initializer.fill(tensor, piece.info, generator_of(seed, piece.stream))
+    if gain != 1:
+        tensor.mul_(gain)
+
+
 def initialized_decoder(
-    architecture: Architecture, seed: int, *, dtype: torch.dtype = torch.float32
+    architecture: Architecture,
+    seed: int,
+    *,
+    dtype: torch.dtype = torch.float32,
+    bank: WeightBank | None = None,
 ) -> Decoder:
     """A decoder with its initial weights, drawn in float32 and then cast to `dtype`.
+
+    With a `bank` its weights may be those of other decoders too, and must not be changed.
 
     Raises: Incompatible when parts do not fit each other or the sizes.
     """
     decoder = build_decoder(architecture, seed=seed)
-    initialize(decoder, seed)
+    initialize(decoder, seed, bank)
     return decoder.to(dtype)
 
 

@@ -18,6 +18,11 @@ def strangers_of(targets: Iterable[str]) -> frozenset[str]:
     return frozenset(tops) - OURS
 
 
+def is_ours(target: str) -> bool:
+    """Whether a target is this project's, so that what its code does is known."""
+    return not strangers_of([target])
+
+
 class WithStrangers(Protocol):
     """A task of a worker that tells whose code it runs."""
 

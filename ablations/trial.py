@@ -24,6 +24,7 @@ from ablations.results import ArrayValues, MeasureResult, ProfileValues, State, 
 from ablations.sizes import dtype_of
 from ablations.streams import generator_of, seeded_process, stream_seed
 from ablations.warned import collected
+from ablations.weight_bank import bank_of_process
 from registry.errors import Incompatible
 from registry.spec import Choice
 
@@ -132,7 +133,7 @@ class TrialContext:
 
     def fresh_decoder(self, dtype: torch.dtype | None = None) -> Decoder:
         """A decoder of the measure's own, to change as it likes, with the same initial weights."""
-        return self._built(self.architecture, dtype)
+        return self._own(self.architecture, dtype)
 
     def baseline_decoder(self, dtype: torch.dtype | None = None) -> Decoder:
         """A decoder of the grid's baseline cell, of the measure's own, as `fresh_decoder`.
@@ -146,7 +147,7 @@ class TrialContext:
                 "against_baseline=True"
             )
         try:
-            return self._built(self._trial.baseline, dtype)
+            return self._own(self._trial.baseline, dtype)
         except Incompatible as reason:
             raise NotApplicable(f"the baseline cell cannot be built: {reason}") from reason
 
@@ -168,9 +169,19 @@ class TrialContext:
                 self._observations[options] = observe(decoder, options, self.generator)
         return self._observations[options]
 
-    def _built(self, architecture: Architecture, dtype: torch.dtype | None) -> Decoder:
+    def _built(self, architecture: Architecture, dtype: torch.dtype | None = None) -> Decoder:
+        """With weights that it may share."""
         with seeded_process(self.seed, "process/decoder"):
-            return initialized_decoder(architecture, self.seed, dtype=dtype or self.dtype)
+            return initialized_decoder(
+                architecture, self.seed, dtype=dtype or self.dtype, bank=bank_of_process()
+            )
+
+    def _own(self, architecture: Architecture, dtype: torch.dtype | None) -> Decoder:
+        """With weights of its own."""
+        decoder = self._built(architecture, dtype)
+        for parameter in decoder.parameters():
+            parameter.data = parameter.data.clone()
+        return decoder
 
     @cached_property
     def _skeleton(self) -> Decoder:
@@ -178,7 +189,7 @@ class TrialContext:
 
     @cached_property
     def _decoder(self) -> Decoder:
-        return self.fresh_decoder()
+        return self._built(self.architecture)
 
 
 def measure_trial(trial: Trial) -> TrialResult:

@@ -53,7 +53,8 @@ class Learned(_Position):
         super().__init__(dims)
         rows = dims.context + offset
         self.offset = offset
-        self.table = nn.Parameter(torch.empty(rows, dims.d_model).normal_(0.0, 0.02))
+        self.table = nn.Parameter(torch.empty(rows, dims.d_model))
+        nn.init.normal_(self.table, 0.0, 0.02)
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
         context = len(self.table) - self.offset

@@ -1,0 +1,45 @@
+"""Constructors that leave their matrices undrawn, as an initializer draws them anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+_DRAWS = frozenset({Tensor.uniform_, Tensor.normal_})
+
+
+class Undrawn(TorchFunctionMode):
+    """Skips the random draws of torch's modules into parameters of two or more dimensions.
+
+    Only within `leaving`: a constructor whose other values depend on what is drawn must see it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._leaving = False
+
+    @contextmanager
+    def leaving(self, leaving: bool) -> Iterator[None]:
+        """Whether draws are left out inside; as before outside."""
+        before, self._leaving = self._leaving, leaving
+        try:
+            yield
+        finally:
+            self._leaving = before
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        if self._leaving and func in _DRAWS and isinstance(args[0], nn.Parameter):
+            matrix: nn.Parameter = args[0]
+            if matrix.ndim >= 2:
+                return matrix
+        return func(*args, **(kwargs or {}))
