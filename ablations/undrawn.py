@@ -7,9 +7,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from torch import Tensor, nn
+from torch.nn import init
 from torch.overrides import TorchFunctionMode
 
-_DRAWS = frozenset({Tensor.uniform_, Tensor.normal_})
+_DRAWS = frozenset(
+    {Tensor.uniform_, Tensor.normal_, init.uniform_, init.normal_, init.kaiming_uniform_}
+)
+"""As a mode sees them: of `torch.nn.init` the functions that ask modes, of the rest the methods."""
 
 
 class Undrawn(TorchFunctionMode):
@@ -38,8 +42,9 @@ class Undrawn(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        if self._leaving and func in _DRAWS and isinstance(args[0], nn.Parameter):
-            matrix: nn.Parameter = args[0]
-            if matrix.ndim >= 2:
-                return matrix
-        return func(*args, **(kwargs or {}))
+        given = dict(kwargs or {})
+        if self._leaving and func in _DRAWS:
+            drawn = args[0] if args else given["tensor"]
+            if isinstance(drawn, nn.Parameter) and drawn.ndim >= 2:
+                return drawn
+        return func(*args, **given)

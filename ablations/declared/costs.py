@@ -50,9 +50,9 @@ _METRICS = (
         "bytes",
         "What is kept for the backward pass.",
         "storages that autograd keeps for the backward pass of the cross-entropy, each once; "
-        "without parameters, buffers, tokens and targets; dropout left out; of torch's operations as "
-        "they are on the CPU, attention as its fused kernel where torch takes that: kernels that "
-        "fuse more, as a GPU's RMSNorm or a rotary one, keep less",
+        "without parameters, buffers, tokens and targets; dropout left out; of torch's operations "
+        "as they are on the CPU, attention as its fused kernel where torch takes that: kernels "
+        "that fuse more, as a GPU's RMSNorm or a rotary one, keep less",
         primary=True,
     ),
     _cost(

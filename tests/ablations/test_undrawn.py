@@ -1,0 +1,49 @@
+"""Constructors that leave their matrices undrawn."""
+
+from collections import Counter
+
+import pytest
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ablations.decoder import build_decoder
+from ablations.initialization import initialized_decoder
+from tests.ablations.decoders import small
+
+
+class Draws(TorchDispatchMode):
+    """Counts what is drawn, by dimensions."""
+
+    def __init__(self):
+        super().__init__()
+        self.of = Counter()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func.overloadpacket.__name__ in ("uniform_", "normal_"):
+            self.of[args[0].ndim] += 1
+        return func(*args, **(kwargs or {}))
+
+
+def drawn(make):
+    with Draws() as draws:
+        make()
+    return draws.of
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        {},
+        {"attention": {"mha": {"qkv": "separate", "qk_norm": "per_head"}}},
+        {"position": "learned", "activation": "swiglu", "embedding_dim": 8},
+    ],
+)
+def test_our_constructors_draw_no_matrix(model):
+    architecture = small(**model)
+    assert drawn(lambda: build_decoder(architecture))[2] == 0
+
+
+def test_the_initializer_draws_each_matrix_once():
+    architecture = small(position="learned")
+    matrices = drawn(lambda: initialized_decoder(architecture, 0))
+    pieces = 2 + 1 + architecture.depth * (3 + 1 + 2)  # embedding, head, table; q, k, v; out, mlp
+    assert matrices[2] == pieces
