@@ -27,14 +27,17 @@ ENGINE = (
     "measures.of_a_pass",
     "measures.trends",
     "observation",
+    "printable",
     "results",
     "sizes",
     "strangers",
     "streams",
     "trial",
     "undrawn",
+    "warned",
     "watching",
     "weight_bank",
+    "whole_files",
 )
 """Modules of this package whose code every figure passes through."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 SEEN = sys.platform == "linux"
 """Whether processes that a trial starts can be found, counted and ended here."""
 
-MARK = "ABLATIONS_WORKER"
+MARK = "_ABLATIONS_WORKER"
 """The environment variable by which the processes that a worker started are told from others."""
 
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -7,12 +7,13 @@ import time
 from pathlib import Path
 from types import TracebackType
 
+from ablations.log import FILE as LOG
 from ablations.storage.errors import StoreError
 from ablations.storage.lock import FILE as LOCK
 from ablations.storage.lock import RunLock
 from ablations.storage.schema import FILE, GRID, JOURNALS
 
-MADE = (LOCK, GRID, FILE, *(f"{FILE}{suffix}" for suffix in JOURNALS))
+MADE = (LOCK, GRID, LOG, FILE, *(f"{FILE}{suffix}" for suffix in JOURNALS))
 """What a run makes before its first trial."""
 
 log = logging.getLogger(__name__)

@@ -199,9 +199,11 @@ def test_a_run_tells_keeps_and_reports_what_its_trials_warn_of(tmp_path):
     assert [line["event"] for line in lines(tmp_path)[-2:]] == ["run started", "run ended"]
 
 
-def test_a_store_without_the_table_of_warnings_is_read(tmp_path):
+def test_a_store_of_the_layout_without_warnings_is_read(tmp_path):
     ablations.run(ablations.load_grid(GRID), tmp_path, executor="inline")
     with sqlite3.connect(tmp_path / "results.sqlite") as connection:
-        connection.execute("DROP TABLE warnings")
+        for table in ("warnings", "digests"):
+            connection.execute(f"DROP TABLE {table}")
+        connection.execute("PRAGMA user_version = 1")
     connection.close()
     assert ablations.open_run(tmp_path).frames().warnings.empty

@@ -185,6 +185,7 @@ def test_an_older_layout_is_read_and_brought_up_to_date(whole: Path) -> None:
     reference = everything(whole)
     with contextlib.closing(sqlite3.connect(whole)) as connection, connection:
         connection.execute("DROP TABLE digests")
+        connection.execute("DROP TABLE warnings")
         connection.execute("DELETE FROM meta WHERE key IN ('digest', 'key')")
         connection.execute("PRAGMA user_version = 1")
     assert everything(whole) == reference
