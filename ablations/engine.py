@@ -21,7 +21,7 @@ from ablations.grid import Grid
 from ablations.library import write_report
 from ablations.log import RunLog
 from ablations.machine import memory_share, usable_cores
-from ablations.planning import plan
+from ablations.planning import Plan, plan
 from ablations.record import run_plan
 from ablations.results import FINAL, MeasureResult, TrialResult
 from ablations.resuming import Standing, missing_trials, standing
@@ -101,8 +101,8 @@ def run(
     if this one is refused before it begins. `retry_failed` says whether trials that failed,
     crashed or ran out of time are tried again. `started` is called with what the directory holds,
     `ended` with the state of each trial as it ends. Plugins that follow runs are told as
-    `registry.hookspecs` says.
-    What happens is told in DIR/log.jsonl, and if `verbose` on stderr, as `ablations.log` says.
+    `registry.hookspecs` says. What happens is told in DIR/log.jsonl, and if `verbose` on stderr, as
+    `ablations.log` says.
 
     Raises: GridError; UnknownName for the executor; InvalidOptions for what it would ignore;
     StoreError; ExecutorError; MissingExtra for a plugin that is to follow and cannot. After
@@ -125,7 +125,6 @@ def run(
             known = store.known()
             held = standing(planned, recorded, known, retry_failed=retry_failed)
             log.started(planned, recorded, reused=held.reused)
-            labels = {entry.cell.cell: entry.cell.label for entry in planned.cells}
             followers.started(run_info(planned, store, reused=held.reused))
             aside.settle()
             if started:
@@ -139,6 +138,7 @@ def run(
                 checkpoints=checkpoints,
                 memory=execution.memory,
             )
+            keeping = _Keeping(store, log, followers, tally, checkpoints, planned)
             cache = Cache()
             examinations = _unexamined(recorded, store, cache)
             outcomes = chosen.execute(chain(examinations, trials), carry_out, execution)
@@ -147,12 +147,7 @@ def run(
                     if isinstance(outcome.trial, Examination):
                         _keep_conformity(store, cache, outcome)
                         continue
-                    result = _result(outcome)
-                    store.record(result)
-                    log.trial(result, labels[result.cell])
-                    _discard_checkpoints(checkpoints, result)
-                    followers.trial(store, result.cell, result.seed)
-                    state = tally.add(result)
+                    state = keeping.trial(_result(outcome))
                     if ended:
                         ended(state)
                     if fail_fast and state not in FINAL:
@@ -176,6 +171,34 @@ def run(
         unfollowed=followers.failures,
         seconds=time.monotonic() - begun,
     )
+
+
+class _Keeping:
+    """Keeps the result of each trial as it ends, and tells all who are to hear of it."""
+
+    def __init__(
+        self,
+        store: Store,
+        log: RunLog,
+        followers: Followers,
+        tally: Tally,
+        checkpoints: CheckpointFolder,
+        planned: Plan,
+    ) -> None:
+        self._store = store
+        self._log = log
+        self._followers = followers
+        self._tally = tally
+        self._checkpoints = checkpoints
+        self._labels = {entry.cell.cell: entry.cell.label for entry in planned.cells}
+
+    def trial(self, result: TrialResult) -> str:
+        """Record a result; returns the trial's state."""
+        self._store.record(result)
+        self._log.trial(result, self._labels[result.cell])
+        _discard_checkpoints(self._checkpoints, result)
+        self._followers.trial(self._store, result.cell, result.seed)
+        return self._tally.add(result)
 
 
 def _unexamined(recorded: RunPlan, store: Store, cache: Cache) -> list[Examination]:
