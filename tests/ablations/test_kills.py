@@ -77,7 +77,7 @@ def test_kills_at_random_moments_lose_and_bend_nothing(undisturbed: Any, tmp_pat
     assert sum(len(round.kills) for round in rounds) == 6
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_two_hundred_kills_lose_and_bend_nothing(undisturbed: Any, tmp_path: Path) -> None:
     rounds = kill_and_compare(undisturbed, tmp_path, kills=200, seed=2)

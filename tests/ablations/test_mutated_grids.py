@@ -68,7 +68,7 @@ def test_a_damaged_text_is_planned_or_refused(plan, content):
     plan(content)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(3600)
 @settings(MANY, max_examples=3000)
 @given(grid=mutated())
@@ -76,7 +76,7 @@ def test_thousands_of_mutated_grids_are_planned_or_refused(plan, grid):
     plan(dump(grid).encode("utf-8", "surrogatepass"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(3600)
 @settings(MANY, max_examples=3000)
 @given(content=damaged())

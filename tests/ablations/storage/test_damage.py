@@ -70,7 +70,7 @@ def changed(content: bytes, n: int) -> Iterator[bytes]:
 FILL = b"\0\xff1a"
 
 
-@pytest.mark.parametrize("n", [250, pytest.param(6000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [250, pytest.param(6000, marks=pytest.mark.long)])
 def test_a_changed_byte_is_told_or_changes_nothing(whole: Path, n: int) -> None:
     content = whole.read_bytes()
     reference = everything(whole)
