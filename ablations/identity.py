@@ -21,6 +21,7 @@ ENGINE = (
     "checkpoints",
     "data",
     "decoder",
+    "executors.caches",
     "executors.failures",
     "initialization",
     "losses",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from ablations.printable import line
 from ablations.results import FINAL, TrialResult, worst
 
 MOST_REASONS = 3
@@ -43,8 +44,5 @@ def told_reasons(reasons: Counter[str]) -> list[str]:
 
 
 def _reason(state: str, message: str) -> str:
-    """One line of what may be a page, without what would steer a terminal."""
-    line = " ".join(message[: 10 * LENGTH].split())
-    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
-    told = f"{state}: {shown}" if shown else state
-    return told if len(told) <= LENGTH else f"{told[: LENGTH - 1]}…"
+    """One line of what may be a page."""
+    return line(" ".join([f"{state}:", *message.split()]) if message else state, LENGTH)

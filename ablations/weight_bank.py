@@ -14,6 +14,8 @@ from functools import lru_cache
 
 from torch import Tensor
 
+from ablations.executors.caches import on_short_memory
+
 VARIABLE = "ABLATIONS_WEIGHT_BANK"
 DEFAULT_MIB = 512
 
@@ -58,6 +60,9 @@ def bank_of_process() -> WeightBank:
 @lru_cache(maxsize=1)
 def _bank_of(bound: int) -> WeightBank:
     return WeightBank(bound)
+
+
+on_short_memory(_bank_of.cache_clear)
 
 
 def _mib() -> int:

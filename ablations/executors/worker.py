@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from ablations.executors.caches import release_caches
 from ablations.executors.failures import describe
 from ablations.executors.process_tree import descendants, keep_orphans, resident_bytes
 from ablations.executors.putting_back import State
@@ -129,6 +130,7 @@ def _kept_bytes() -> int:
     """Memory that the trials so far did not give back."""
     kept = resident_bytes(os.getpid()) - _at_rest.resident
     if kept > (_setup.memory or 0) * KEPT_SHARE:
+        release_caches()
         gc.collect()
         kept = resident_bytes(os.getpid()) - _at_rest.resident
     return kept

@@ -54,8 +54,8 @@ def test_a_page_long_message_is_one_line_that_steers_no_terminal() -> None:
     tally = Tally()
     tally.add(trial(("failed", "RuntimeError: \x1b[2Jgone\n" + "x" * 10_000)))
     (line,) = told_reasons(tally.reasons)
-    assert line.startswith("1 failed: RuntimeError: \N{REPLACEMENT CHARACTER}[2Jgone xxx")
-    assert len(line) == len("1 ") + LENGTH
+    assert line.startswith(r"1 failed: RuntimeError: \x1b[2Jgone xxx")
+    assert len(line) < 1.5 * LENGTH
     assert line.isprintable()
 
 

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from ablations.executors.caches import release_caches
 from ablations.initialization import initialized_decoder
 from ablations.trial import Trial, TrialContext
 from ablations.weight_bank import VARIABLE, WeightBank, bank_of_process
@@ -92,6 +93,14 @@ def test_what_was_not_asked_for_longest_goes_first():
     bank.keep("large", torch.zeros(4))
     assert bank.get("large") is None
     assert bank.nbytes == 12
+
+
+def test_it_is_given_up_where_memory_is_short():
+    kept = bank_of_process()
+    initialized_decoder(small(), 0, bank=kept)
+    assert kept.nbytes > 0
+    release_caches()
+    assert bank_of_process().nbytes == 0
 
 
 def test_the_environment_bounds_it(monkeypatch):
