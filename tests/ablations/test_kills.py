@@ -72,9 +72,12 @@ def test_of_two_runs_at_once_one_is_refused(undisturbed: Any, tmp_path: Path) ->
 
 
 @pytest.mark.timeout(900)
-def test_kills_at_random_moments_lose_and_bend_nothing(undisturbed: Any, tmp_path: Path) -> None:
-    rounds = kill_and_compare(undisturbed, tmp_path, kills=6, seed=1)
-    assert sum(len(round.kills) for round in rounds) == 6
+@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=pytest.mark.slow)])
+def test_kills_at_random_moments_lose_and_bend_nothing(
+    undisturbed: Any, tmp_path: Path, kills: int
+) -> None:
+    rounds = kill_and_compare(undisturbed, tmp_path, kills=kills, seed=1)
+    assert sum(len(round.kills) for round in rounds) == kills
 
 
 @pytest.mark.long

@@ -94,6 +94,7 @@ def test_the_baseline_is_strangers_code_where_it_is_built(
     assert found == [["warm"]] * 4 + [["cold", "warm"]] * 2
 
 
+@pytest.mark.slow
 def test_a_worker_loads_the_plugins_of_its_own_trials_alone(
     folder: Path, tmp_path: Path, grid: ablations.Grid, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,6 +64,7 @@ def start(grid, out, workers):
     )
 
 
+@pytest.mark.slow
 def test_a_run_killed_in_the_middle_of_a_training_gives_the_same_curves(tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "write_report", lambda out: out / "report.html")
     grid = write(tmp_path, {"placement": ["pre", "post"]}, steps=800, probes=[0, 320])
