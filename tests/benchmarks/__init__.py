@@ -1,0 +1,1 @@
+"""Speed, in ratios of one interleaved run: `python -m tests.benchmarks`."""
