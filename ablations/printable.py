@@ -24,8 +24,10 @@ def json_safe(text: str) -> str:
 def line(text: str, limit: int = LONGEST) -> str:
     """The same on one line of bounded length, line breaks spelt out too."""
     if len(text) > limit:
-        head = limit * 2 // 3
-        text = f"{text[:head]} … {text[len(text) - (limit - head) :]} ({len(text):,} characters)"
+        told = f" ({len(text):,} characters)"
+        kept = max(0, limit - len(" … ") - len(told))  # so that a line is a line of itself
+        head = kept * 2 // 3
+        text = f"{text[:head]} … {text[len(text) - (kept - head) :]}{told}"
     return visible(text, HIDDEN)
 
 

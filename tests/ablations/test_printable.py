@@ -51,7 +51,9 @@ def test_characters_that_act_are_escapes_of_json() -> None:
 
 def test_a_line_is_one_and_bounded() -> None:
     assert line("a\nb\u2028c\td") == "a\\nb\\u2028c\\td"
-    assert line("x" * 20 + "y" * 20, 12) == "xxxxxxxx … yyyy (40 characters)"
+    short = line("x" * 100 + "y" * 100, 50)
+    assert short == f"{'x' * 20} … {'y' * 10} (200 characters)"
+    assert line(short, 50) == short
 
 
 def test_many_findings_are_counted() -> None:

@@ -37,8 +37,8 @@ ANIMALS = {
     "segfaults": ("crashed", f"{ENDED}was killed by SIGSEGV"),
     "kills_itself": ("crashed", f"{ENDED}was killed by SIGKILL"),
     "kills_its_group": ("crashed", f"{ENDED}was killed by SIGKILL"),
-    "hangs": ("timeout", "stopped after its time limit of 6 s"),
-    "hangs_in_c": ("timeout", "stopped after its time limit of 6 s"),
+    "hangs": ("timeout", "stopped after its time limit of 15 s"),
+    "hangs_in_c": ("timeout", "stopped after its time limit of 15 s"),
     "closes_files": ("crashed", f"{ENDED}ended with exit code {errno.EBADF}"),
     "wrong_shape": ("failed", r"\w+: .*"),
     "not_finite": ("diverged", "not finite: .*"),
@@ -68,7 +68,7 @@ FEW = (
 """One of a sort, so that the default suite stays short."""
 
 
-LIMITS: dict[str, Any] = {"timeout": 6, "memory": "1 GiB"}
+LIMITS: dict[str, Any] = {"timeout": 15, "memory": "1 GiB"}
 
 
 def grid(*levels: str, **changes: Any) -> ablations.Grid:

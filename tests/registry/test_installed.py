@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ablations.printable import line
 from tests.installed import PLUGINS, ROOT, Scratch, projects
 
 HOOKS = "register_components, register_executors, register_measures"
@@ -107,8 +108,10 @@ def test_names_that_cannot_be_used_say_why(scratch: Scratch, empty: Path) -> Non
         "ablations_clashing.b/twin": "",
         "twin": f"{WHERE}norm 'twin' is registered by several plugins; write "
         "ablations-clashing-a/twin or ablations-clashing-b/twin",
-        "swallowed": f"{WHERE}unknown norm 'swallowed'; did you mean 'swallowing'? {KNOWN}; "
-        f"plugins that failed to load: {REASONS}",
+        "swallowed": line(
+            f"{WHERE}unknown norm 'swallowed'; did you mean 'swallowing'? {KNOWN}; "
+            f"plugins that failed to load: {REASONS}"
+        ),
         "ablations-hook-error/swallowed": f"{WHERE}unknown norm 'ablations-hook-error/swallowed': "
         f"its plugin failed to load: ablations-hook-error:hook_error: {FAILED['hook_error']}",
         "swallowing": "factors.norm[1].swallowing: the constructor of "
