@@ -19,6 +19,7 @@ from ablations.answers import (
     show_conflicts,
     status_of,
 )
+from ablations.ending import Terminated, told_to_end
 from ablations.variables import unknown_variables
 from registry.errors import RegistryError
 from registry.spec import Kind
@@ -140,7 +141,7 @@ def run(
     loaded = ablations.load_grid(grid, catalog)
     directory = out or Path("runs") / loaded.name
     try:
-        with Progress() as progress:
+        with told_to_end(), Progress() as progress:
             summary = ablations.run(
                 loaded,
                 directory,
@@ -153,12 +154,12 @@ def run(
                 started=progress.started,
                 ended=progress.ended,
             )
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         again = "".join(f" --plugin {shlex.quote(name)}" for name in plugin or ())
         say(
             f"stopped; what ended is kept. To resume: ablations run {grid} --out {directory}{again}"
         )
-        return Answer("", 130)
+        return Answer("", 143 if isinstance(stop, Terminated) else 130)
     if summary.aside:
         say(f"the old run is now {summary.aside}")
     told = [by_state(summary.states) or "nothing to do"]

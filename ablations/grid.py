@@ -23,6 +23,7 @@ from ablations.grids.reading import Reading
 from ablations.grids.requirements import unmet
 from ablations.grids.schema import GridFile
 from ablations.grids.settings import Setting, run_settings, settings
+from ablations.grids.starting import left_behind
 from ablations.models.labels import level_label
 from ablations.models.model import COMPONENT_KINDS, Model
 from ablations.sources import look_first
@@ -113,6 +114,7 @@ def _read(reading: Reading) -> Grid:
         if key in reading.model:
             check = partial(reading.check_component, key, reading.model[key])
             reading.faults.attempt(reading.start.path(key), check)
+    reading.faults.found += left_behind(reading.start, reading.levels)
     levels = Levels(reading)
     for name in reading.levels:
         subject = read_subject(reading, measures, name)

@@ -43,7 +43,8 @@ def refusal(needed: int, limit: int | None) -> str:
         return ""
     return (
         f"needs at least {in_words(needed)} of memory, more than the {in_words(limit)} that a "
-        "trial may use: set memory in the grid, use fewer workers, or make the model smaller"
+        "trial may use: use fewer workers or a larger machine, raise memory where the grid sets "
+        "it, or make the model smaller"
     )
 
 

@@ -134,7 +134,7 @@ class Plan:
                 f"{document['parameters']['max']:,}",
                 f"computation: {self.flops:.3g} FLOPs (a multiply-add is 2), about "
                 f"{duration(self.seconds)} on one core",
-                f"memory: weights and gradients of the largest trial {weights / 2**20:.3g} MiB "
+                f"memory: weights and gradients of the largest trial {in_words(weights)} "
                 "a worker, in float32",
                 f"memory limit: {in_words(self.memory)} a trial, {self._origin_of_memory}",
             ]

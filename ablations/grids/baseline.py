@@ -82,14 +82,19 @@ def _recipe_says(reading: Reading, subject: Subject) -> list[Any]:
 
 def _check_recipe(reading: Reading, levels: Levels, name: str, said: list[Any]) -> None:
     """A baseline that nobody names is the recipe's own, or the comparison is with another model."""
-    if not said or None in levels.texts[name] or levels.find(name, said[0]) is not None:
+    if not said or None in levels.texts[name]:
         return
     assert reading.start.recipe is not None, "asked of grids with a recipe alone"
-    words = level_label(name, plain(said[0]))
+    distinct = list(dict.fromkeys(level_label(name, plain(value)) for value in said))
+    if len(distinct) == 1 and levels.find(name, said[0]) is not None:
+        return
+    one = len(distinct) == 1
+    words = distinct[0] if one else f"{' and '.join(distinct)} in turn, layer by layer"
+    remedy = "add it, or name in baseline what to compare with" if one else "name a baseline"
     reading.faults.add(
         ("factors", name),
-        f"recipe {reading.start.recipe.name} has {words}, which is no level here: add it, or name "
-        f"in baseline what to compare with; {nearest(words, levels.labels(name))}",
+        f"recipe {reading.start.recipe.name} has {words}, which is no level here: {remedy}; "
+        f"known: {', '.join(sorted(levels.labels(name)))}",
         True,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -67,6 +67,28 @@ def start_of(data: Mapping[str, Any]) -> Start:
         if key in recipe.model and isinstance(given.get(key, {}), dict):
             origins |= {f"{key}.{part}": "recipe" for part in parts}
     return Start(model=model, given=given, recipe=recipe, origins=origins)
+
+
+WIDTHS = ("d_ff", "head_dim", "embedding_dim")
+"""Keys in proportion to d_model."""
+
+
+def left_behind(start: Start, factors: Collection[str]) -> list[Fault]:
+    """A factor d_model over a recipe of which other widths are numbers, and would not follow."""
+    if start.recipe is None or "d_model" not in factors:
+        return []
+    fixed = [
+        key
+        for key in WIDTHS
+        if start.model.get(key) is not None and key not in start.given and key not in factors
+    ]
+    if not fixed:
+        return []
+    words = (
+        f"{' and '.join(fixed)} of recipe {start.recipe.name} would not follow it: give "
+        f"{'it' if len(fixed) == 1 else 'them'} in model (null follows), or run a grid a width"
+    )
+    return [Fault(("factors", "d_model"), words, True)]
 
 
 def _over(key: str, value: Any, recipe: Recipe) -> Any:

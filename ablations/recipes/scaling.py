@@ -61,9 +61,11 @@ def scaled(model: Mapping[str, Any], to: ScaleTo, given: Mapping[str, Any]) -> S
     found: dict[str, Any] = {}
     options: list[str] = []
     attention = model["attention"]
+    if to.depth is not None:
+        _check_turns(model, to.depth, given)
     if to.context is not None:
         share = Fraction(to.context, model["context"])
-        attention = _with_option(attention, "window", lambda w: math.ceil(w * share))
+        attention = _with_option(attention, "window", lambda w: _window(w * share))
         options.append("window")
     if to.d_model is not None:
         ratio = Fraction(to.d_model, model["d_model"])
@@ -82,6 +84,23 @@ def scaled(model: Mapping[str, Any], to: ScaleTo, given: Mapping[str, Any]) -> S
     if "attention" in computed:
         computed |= {f"attention.{option}" for option in options}
     return Scaled(model={**model, **made, **found}, computed=frozenset(computed))
+
+
+def _check_turns(model: Mapping[str, Any], depth: int, given: Mapping[str, Any]) -> None:
+    """Refuse a depth that cuts a pattern of layers off. Raises: Faulty."""
+    for key, value in model.items():
+        if is_layers(value) and key not in given and depth % len(value["layers"]):
+            turns = len(value["layers"])
+            words = f"{depth} is no multiple of {turns}, the layers in which {key} takes turns"
+            raise Faulty([Fault(("scale_to", "depth"), words)])
+
+
+def _window(exact: Fraction) -> int:
+    """A window's share of the context, rounded up. Raises: Faulty."""
+    if exact <= 1:
+        words = "too short: in the recipe's window a token would see itself alone"
+        raise Faulty([Fault(("scale_to", "context"), words)])
+    return math.ceil(exact)
 
 
 def _heads(

@@ -59,7 +59,8 @@ def test_run_with_workers_writes_the_report_and_resumes(tmp_path):
 
 
 @pytest.mark.slow
-def test_ctrl_c_leaves_a_run_that_resumes(tmp_path):
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_run_that_is_told_to_end_can_be_resumed(tmp_path, sent, status):
     text = SMALL.replace("seeds: 3", "seeds: 400")
     (tmp_path / "grid.yaml").write_text(text)
     process = subprocess.Popen(
@@ -77,9 +78,12 @@ def test_ctrl_c_leaves_a_run_that_resumes(tmp_path):
     while time.monotonic() < deadline and done(store) < 3:
         time.sleep(0.2)
     assert done(store) >= 3
-    os.killpg(process.pid, signal.SIGINT)
+    if sent == signal.SIGINT:  # a terminal tells the whole group, a batch system the driver
+        os.killpg(process.pid, sent)
+    else:
+        process.send_signal(sent)
     _, told = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == status
     assert told.splitlines()[-1] == (
         "stopped; what ended is kept. To resume: ablations run grid.yaml --out runs/small"
     )

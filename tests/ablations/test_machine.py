@@ -57,6 +57,7 @@ def test_what_may_fit_is_not_refused() -> None:
     assert refusal(2**30, 2**30) == ""
     assert refusal(2**60, None) == ""
     assert refusal(3 * 2**30, 2**30) == (
-        "needs at least 3 GiB of memory, more than the 1 GiB that a trial may use: set memory in "
-        "the grid, use fewer workers, or make the model smaller"
+        "needs at least 3 GiB of memory, more than the 1 GiB that a trial may use: use fewer "
+        "workers or a larger machine, raise memory where the grid sets it, or make the model "
+        "smaller"
     )

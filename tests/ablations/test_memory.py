@@ -16,7 +16,7 @@ from registry import InvalidOptions
 from tests.ablations.test_engine import grid, values
 
 REFUSED = (
-    r"^needs at least \S+ KiB of memory, more than the 19\.5 KiB that a trial may use: set memory "
+    r"^needs at least \S+ KiB of memory, more than the 19\.5 KiB that a trial may use: use fewer "
 )
 
 

@@ -201,3 +201,21 @@ def test_a_mapping_may_start_from_a_recipe() -> None:
     grid = load_grid(mapping, discover())
     assert (grid.model["depth"], grid.model["d_model"]) == (2, 576)
     assert load_grid(grid.document.data).settings() == grid.settings()
+
+
+def test_a_width_as_a_factor_is_refused_where_the_recipes_others_would_not_follow(
+    tmp_path: Path,
+) -> None:
+    width = "factors: {d_model: [256, 512]}\n"
+    assert refused(tmp_path, SMALL + width) == [
+        "5:11: factors.d_model: d_ff of recipe llama-3-8b would not follow it: give it in model "
+        "(null follows), or run a grid a width"
+    ]
+    assert load(tmp_path, SMALL + "model: {d_ff: null}\n" + width).recipe == "llama-3-8b"
+
+
+def test_a_recipe_whose_layers_differ_is_no_level_of_an_option(tmp_path: Path) -> None:
+    text = "recipe: gemma-2-2b\nfactors: {attention.window: [4096, 2048]}\n"
+    (told,) = refused(tmp_path, text)
+    assert "recipe gemma-2-2b has 4096 and null in turn, layer by layer, which is no level" in told
+    assert load(tmp_path, text + "baseline: {attention.window: 4096}\n").baseline

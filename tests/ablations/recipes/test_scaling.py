@@ -116,10 +116,16 @@ def test_windows_keep_their_share_of_the_context() -> None:
     }
     layers = at("gemma-2-2b", context=100)["attention"]["layers"]
     assert [layer["gqa"].get("window") for layer in layers] == [50, None]
-    assert at("phi-3-mini-4k", context=2) == {
-        "context": 2,
-        "attention": {"mha": {"window": 1}},
-    }
+    assert at("phi-3-mini-4k", context=3)["attention"] == {"mha": {"window": 2}}
+    with pytest.raises(Faulty, match="a token would see itself alone"):
+        at("phi-3-mini-4k", context=2)
+
+
+def test_a_depth_that_cuts_layers_in_turn_off_is_refused() -> None:
+    assert at("gemma-2-2b", depth=4)["depth"] == 4
+    with pytest.raises(Faulty, match="3 is no multiple of 2, the layers in which attention takes"):
+        at("gemma-2-2b", depth=3)
+    assert at("gemma-2-2b", {"attention": "mha"}, depth=3)["depth"] == 3
 
 
 def test_what_is_given_is_left_alone_and_the_rest_follows_it() -> None:
