@@ -198,10 +198,16 @@ def forks_and_leaves(y):
         os._exit(0)
 
 
+_forked = False
+
+
 @animal
 def forks_and_returns(y):
-    if os.fork() == 0:
-        leave_pid()
+    global _forked
+    if not _forked:  # once: each copy would fork at every norm, and theirs too
+        _forked = True
+        if os.fork() == 0:
+            leave_pid()
 
 
 @animal
