@@ -91,15 +91,14 @@ def initialize(decoder: Decoder, seed: int, bank: WeightBank | None = None) -> N
     initializer = choice.load()(decoder.architecture.dims(), **choice.options)
     # What a stranger's initializer draws may depend on more than a key can hold.
     shared = bank if bank is not None and bank.bound and is_ours(choice.target) else None
+    drawn_by = (seed, choice.target, repr(vars(initializer)))
     with torch.no_grad(), global_stream(seed, "initializer"):
         for parameter, pieces in _by_parameter(decoder):
             gains = [_gain(decoder, piece) for piece in pieces]
             key: tuple[Hashable, ...] | None = None
             if shared is not None and all(piece.drawn_by_ours for piece in pieces):
-                key = (
-                    *(seed, choice.target, repr(vars(initializer)), str(parameter.device)),
-                    *((p.stream, p.info, gain) for p, gain in zip(pieces, gains, strict=True)),
-                )
+                of = ((p.stream, p.info, gain) for p, gain in zip(pieces, gains, strict=True))
+                key = (drawn_by, parameter.device, *of)
                 held = shared.get(key)
                 if held is not None:
                     parameter.data = held

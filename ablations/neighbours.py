@@ -6,10 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from ablations.strangers import OURS
 from registry.importing import is_from, module_in
-
-OURS = frozenset({"ablations", "components", "registry", "reports"})
-"""Never a neighbour, not even for a plugin beside this package's own folders."""
 
 
 def neighbours(top: str, home: str) -> list[str]:
@@ -22,6 +20,7 @@ def neighbours(top: str, home: str) -> list[str]:
     waiting = {top}
     while waiting:
         name = waiting.pop()
+        # Ours is never a neighbour, not even for a plugin beside this package's own folders.
         if name not in OURS and is_from(home, name):
             found.add(name)
             for file in files_of(name, home):

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
+from ablations.strangers import OURS
 from registry.catalog import Catalog
 from registry.checks import WORDS_OF_GRIDS
 from registry.hookspecs import ENTRY_POINT_GROUP
@@ -30,7 +31,6 @@ LONGEST = 32
 """Letters of a name, so that no line of the files becomes too long."""
 
 NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?")
-OURS = ("ablations", "components", "registry", "reports")
 OF_TESTS = ("conftest", "test_conformance", "tests")
 
 BESIDE: Mapping[Kind, tuple[str, str]] = {

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import torch
-
 from ablations.amounts import in_words
 from ablations.architecture import Architecture
 from ablations.decoder import Decoder
@@ -21,6 +19,7 @@ from ablations.machine import memory_share, refusal, usable_cores
 from ablations.printable import line
 from ablations.progress import duration
 from ablations.rates import rates
+from ablations.sizes import dtype_of
 from ablations.trial import Measurement, Trial, TrialContext
 from registry.catalog import Catalog
 from registry.errors import Incompatible, MissingExtra
@@ -157,8 +156,8 @@ def plan(grid: Grid, *, catalog: Catalog | None = None) -> Plan:
     """Work a grid out without measuring anything.
 
     Raises: GridError when every cell of a level is skipped, two cells are the same, a factor has no
-    effect on what is counted, an option none on its measure, or a measure
-    is to compare with a baseline cell that cannot be.
+    effect on what is counted, an option none on its measure, or a measure is to compare with a
+    baseline cell that cannot be.
     """
     catalog = catalog or grid.catalog
     planned = [_plan_cell(cell, grid) for cell in cells(grid, catalog)]
@@ -210,7 +209,7 @@ def _plan_cell(cell: Cell, grid: Grid) -> PlannedCell:
         return PlannedCell(cell=cell)
     flops = sum(_flops(measure, decoder) for _, measure in measures)
     parameters = sum(parameter.numel() for parameter in decoder.parameters())
-    decoder.to(getattr(torch, grid.dtype))
+    decoder.to(dtype_of(grid.dtype))
     least = {name: _least_bytes(measure, decoder) for name, measure in measures}
     return PlannedCell(cell=cell, parameters=parameters, flops=flops, least_bytes=least)
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from ablations.conformity import Conformity, as_document
 from ablations.results import ArrayValues, TrialResult
 from ablations.storage.conformity import CONFORMITIES, EXAMINED, read_conformities
-from ablations.storage.digests import RESULTS, seal_plan, seal_result
+from ablations.storage.digests import RESULTS, seal_conformities, seal_plan, seal_result
 from ablations.storage.errors import (
     DamagedStore,
     NotAStore,
@@ -134,6 +134,7 @@ class Store:
                 ((cell, measure, value) for (cell, measure), value in plan.identities.items()),
             )
             seal_plan(connection)
+            seal_conformities(connection)
         path = self.directory / GRID
         try:
             write_whole(path, plan.grid.encode())
@@ -191,7 +192,7 @@ class Store:
                 "UPDATE meta SET value = ? WHERE key = ?",
                 (_conformity_document(known), CONFORMITIES),
             )
-            seal_plan(connection)
+            seal_conformities(connection)
 
     def trials(self, only: tuple[str, int] | None = None) -> list[TrialInfo]:
         """The trials of the grid last run that have results, in its order; `only` one of them."""

@@ -18,9 +18,9 @@ from annotated_types import Ge, Gt
 from torch import Tensor
 from torch.nn import functional as F
 
-from ablations.architecture import Architecture
 from ablations.decoder import Decoder
-from ablations.observation import PassOptions, pass_bytes, pass_flops
+from ablations.measures.of_a_pass import OfAPass
+from ablations.observation import PassOptions
 from ablations.trial import Measurement, TrialContext
 from registry.errors import Incompatible
 
@@ -28,7 +28,7 @@ Times = Mapping[str, float]
 """Seconds by what was timed: `forward` and `backward`, or `decode`."""
 
 
-class Speed:
+class Speed(OfAPass):
     """Times of forward pass, backward pass and one cached token, as ratios to the baseline cell's.
 
     Both decoders are built in one process and timed in turn: in each of `repeats` rounds each once,
@@ -57,37 +57,29 @@ class Speed:
         repeats: Annotated[int, Ge(5)] = 21,
         warmup: Annotated[int, Ge(1)] = 3,
     ) -> None:
-        self._pass = PassOptions(batch=batch, length=length)
+        self.options = PassOptions(batch=batch, length=length)
         self._repeats = repeats
         self._warmup = warmup
 
     def convention(self) -> str:
         """What the figures rest on, in words."""
         return (
-            f"{self._repeats} rounds on {self._pass.tokens_in_words}; CPU time of a process with "
+            f"{self._repeats} rounds on {self.options.tokens_in_words}; CPU time of a process with "
             "one thread, elapsed time of one with several"
         )
 
-    def unsupported(self, architecture: Architecture) -> str | None:
-        """Why a cell cannot be timed so, told before anything runs."""
-        return self._pass.unsupported(architecture.context, architecture.vocab_size)
-
     def flops(self, decoder: Decoder) -> float:
         """What one trial computes: two steps a round, were the baseline like the cell."""
-        return 2 * (self._repeats + self._warmup) * pass_flops(decoder, self._pass)
-
-    def least_bytes(self, decoder: Decoder) -> int:
-        """Memory that one trial needs at least: a step, without the baseline."""
-        return pass_bytes(decoder, self._pass)
+        return 2 * (self._repeats + self._warmup) * super().flops(decoder)
 
     def measure(self, context: TrialContext) -> Measurement:
         """Time both in turn. Raises: NotApplicable where the baseline cell cannot be built."""
         both = context.fresh_decoder(), context.baseline_decoder()
         contexts = [decoder.architecture.context for decoder in both]
-        length = min(self._pass.length or contexts[0], contexts[1])
+        length = min(self.options.length or contexts[0], contexts[1])
         vocabulary = min(decoder.architecture.vocab_size for decoder in both)
         tokens, targets = torch.randint(
-            vocabulary, (2, self._pass.batch, length), generator=context.generator("tokens")
+            vocabulary, (2, self.options.batch, length), generator=context.generator("tokens")
         )  # (B, T) each
         rounds = self._in_turn(*(_Step(decoder, tokens, targets) for decoder in both))
         metrics = figures(rounds)

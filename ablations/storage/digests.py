@@ -25,11 +25,13 @@ RESULTS = {
 }
 """The tables of results, each with its key."""
 
-SEAL = "digest"
-"""The key of `meta` that holds the digest of the plan."""
+SEAL, CONFORMITY_SEAL = "digest", "conformity_digest"
+"""The keys of `meta` that hold the digest of the plan, and that of what is known of components,
+which becomes more while a run goes on: a large plan is not read again for each of them."""
 
 _PLAN = (
-    "SELECT key, value FROM meta WHERE key <> 'digest' ORDER BY key",
+    "SELECT key, value FROM meta WHERE key NOT IN ('digest', 'conformities', 'conformity_digest') "
+    "ORDER BY key",
     "SELECT * FROM cells WHERE cell IN (SELECT cell FROM plan) ORDER BY cell",
     "SELECT * FROM plan ORDER BY position",
     "SELECT * FROM plan_seeds ORDER BY position",
@@ -49,6 +51,12 @@ def seal_plan(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (SEAL, _plan(connection)))
 
 
+def seal_conformities(connection: sqlite3.Connection) -> None:
+    """Keep the digest of what is known of components, within the same transaction."""
+    row = (CONFORMITY_SEAL, _conformities(connection))
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", row)
+
+
 def seal_all(connection: sqlite3.Connection) -> None:
     """Keep the digests of everything, as it is now."""
     connection.executemany(
@@ -56,6 +64,7 @@ def seal_all(connection: sqlite3.Connection) -> None:
         ((*key, found) for key, found in _results(connection).items()),
     )
     seal_plan(connection)
+    seal_conformities(connection)
 
 
 def broken(connection: sqlite3.Connection) -> str:
@@ -64,16 +73,20 @@ def broken(connection: sqlite3.Connection) -> str:
     try:
         held = {tuple(row[:3]): row[3] for row in connection.execute("SELECT * FROM digests")}
         found = _results(connection)
-        seal = connection.execute("SELECT value FROM meta WHERE key = ?", (SEAL,)).fetchone()
+        seals = dict(
+            connection.execute(
+                "SELECT key, value FROM meta WHERE key IN (?, ?)", (SEAL, CONFORMITY_SEAL)
+            )
+        )
         begun = connection.execute("SELECT count(*) FROM meta").fetchone() != (0,)
-        whole = _plan(connection)
+        whole = {SEAL: _plan(connection), CONFORMITY_SEAL: _conformities(connection)}
     finally:
         connection.execute("ROLLBACK")
     for key in sorted(held.keys() | found.keys()):
         if held.get(key) != found.get(key):
             cell, seed, measure = key
             return f"{measure} of cell {cell}, seed {seed}, is not as it was recorded"
-    if begun and seal != (whole,):
+    if begun and seals != whole:
         return "its plan is not as it was recorded"
     return ""
 
@@ -92,6 +105,12 @@ def _plan(connection: sqlite3.Connection) -> str:
     found = hashlib.sha256()
     for query in _PLAN:
         _feed_rows(found, connection.execute(query))
+    return found.hexdigest()
+
+
+def _conformities(connection: sqlite3.Connection) -> str:
+    found = hashlib.sha256()
+    _feed_rows(found, connection.execute("SELECT value FROM meta WHERE key = 'conformities'"))
     return found.hexdigest()
 
 

@@ -116,6 +116,8 @@ def test_a_changed_value_is_told_by_the_result_it_belongs_to(whole: Path) -> Non
         "UPDATE arrays SET data = x'00' WHERE cell = 'b'",
         "UPDATE meta SET value = 'other' WHERE key = 'name'",
         "DELETE FROM meta WHERE key = 'digest'",
+        "UPDATE meta SET value = '{ }' WHERE key = 'conformities'",
+        "DELETE FROM meta WHERE key = 'conformity_digest'",
         "UPDATE cells SET label = 'other' WHERE cell = 'a'",
         "DELETE FROM plan_seeds WHERE seed = 3",
         "UPDATE plan_identities SET identity = 'x'",
