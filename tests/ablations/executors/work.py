@@ -112,22 +112,25 @@ def strangers_so_far(trial: For) -> tuple[int, list[str]]:
     return os.getpid(), held.so_far
 
 
-def use_memory(trial: tuple[str, int]) -> int:
-    """Hold so many MiB a moment: alone, shared with two copies, or a part in each of two."""
-    how, size = trial
+def use_memory(trial: tuple[str, int, float]) -> int:
+    """Hold so many MiB for seconds: alone, shared with two copies, or a part in each of two."""
+    how, size, seconds = trial
+    ready, told = os.pipe()
     if how == "apart":
         for _ in range(2):
             if os.fork() == 0:
                 held = b"x" * (size * 2**19)
+                os.write(told, b".")
                 time.sleep(60)
                 os._exit(len(held) % 2)
+        os.read(ready, 1), os.read(ready, 1)  # seconds count from when all is held
     held = b"x" * (size * 2**20 if how != "apart" else 1)
     if how == "shared":
         for _ in range(2):
             if os.fork() == 0:
                 time.sleep(60)
                 os._exit(len(held) % 2)
-    time.sleep(1.0)
+    time.sleep(seconds)
     return len(held)
 
 
