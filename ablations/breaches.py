@@ -27,10 +27,9 @@ def contracts_watched(decoder: Decoder) -> Iterator[None]:
     place, or when a placement keeps `mixing` from its attention: a position would do nothing.
     """
     hooks = []
-    for part in decoder.parts:
+    for part, module in decoder.with_modules():
         if part.kind in KEEPS_SHAPE:
             watch = _Watch(part, decoder)
-            module = decoder.get_submodule(part.path)
             hooks.append(module.register_forward_pre_hook(watch.before, with_kwargs=True))
             hooks.append(module.register_forward_hook(watch.after))
     try:

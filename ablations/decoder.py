@@ -15,7 +15,7 @@ These names are stable.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -123,6 +123,11 @@ class Decoder(nn.Module):
         if architecture.logit_softcap is not None:
             logits = architecture.logit_softcap * (logits / architecture.logit_softcap).tanh()
         return logits
+
+    def with_modules(self) -> Iterator[tuple[Part, nn.Module]]:
+        """The `parts`, each with its module."""
+        modules = dict(self.named_modules())
+        return ((part, modules[part.path]) for part in self.parts)
 
     def block(self, layer: int) -> nn.Module:
         """The block that a token passes at that depth, from 0; shared ones come again."""

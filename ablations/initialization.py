@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +53,18 @@ class Slice:
         return self.initialized and (self.part is None or self.part.ours)
 
     @property
+    def block(self) -> int | None:
+        """Which of the blocks with weights of their own holds it; None outside the blocks."""
+        if self.part is None or self.part.layer is None:
+            return None
+        return int(self.part.slot.split(".")[1])
+
+    @property
+    def numel(self) -> int:
+        """How many numbers it holds."""
+        return math.prod(self.info.shape)
+
+    @property
     def tensor(self) -> Tensor:
         """The view on the parameter's values."""
         whole = self.parameter.detach()
@@ -66,7 +78,7 @@ def slices(decoder: Decoder) -> Iterator[Slice]:
     cover one.
     """
     parts = {part.path: part for part in decoder.parts}
-    roles = {part.path: _declared_roles(decoder, part) for part in decoder.parts}
+    roles = {part.path: _declared_roles(part, module) for part, module in decoder.with_modules()}
     drawn: Counter[str] = Counter()
     for path, parameter in decoder.named_parameters():
         part = _innermost(parts, path)
@@ -80,12 +92,18 @@ def slices(decoder: Decoder) -> Iterator[Slice]:
             yield _slice(decoder, path, name, parameter, part, role)
 
 
-def initialize(decoder: Decoder, seed: int, bank: WeightBank | None = None) -> None:
+def initialize(
+    decoder: Decoder,
+    seed: int,
+    bank: WeightBank | None = None,
+    pieces: Sequence[Slice] | None = None,
+) -> None:
     """Give every parameter its initial value for that seed, in place, in float32.
 
     Parameters of two or more dimensions are filled by the initializer (a component's
     `parameter_roles` may say otherwise) and scaled by the placement's gain; the others keep the
-    value that their constructor gave. Values that a `bank` holds are shared with it.
+    value that their constructor gave. Values that a `bank` holds are shared with it. `pieces` are
+    the decoder's `slices`, where they are at hand.
     """
     choice = decoder.architecture.initializer
     initializer = choice.load()(decoder.architecture.dims(), **choice.options)
@@ -93,17 +111,19 @@ def initialize(decoder: Decoder, seed: int, bank: WeightBank | None = None) -> N
     shared = bank if bank is not None and bank.bound and is_ours(choice.target) else None
     drawn_by = (seed, choice.target, repr(vars(initializer)))
     with torch.no_grad(), global_stream(seed, "initializer"):
-        for parameter, pieces in _by_parameter(decoder):
-            gains = [_gain(decoder, piece) for piece in pieces]
+        for parameter, ranges in _by_parameter(pieces or slices(decoder)):
+            gains = [_gain(decoder, piece) for piece in ranges]
             key: tuple[Hashable, ...] | None = None
-            if shared is not None and all(piece.drawn_by_ours for piece in pieces):
-                of = ((p.stream, p.info, gain) for p, gain in zip(pieces, gains, strict=True))
+            if shared is not None and all(piece.drawn_by_ours for piece in ranges):
+                of = ((p.stream, p.info, gain) for p, gain in zip(ranges, gains, strict=True))
                 key = (drawn_by, parameter.device, *of)
                 held = shared.get(key)
                 if held is not None:
                     parameter.data = held
                     continue
-            for piece, gain in zip(pieces, gains, strict=True):
+            if not parameter.is_contiguous():  # of a decoder that has given up its weights
+                parameter.data = torch.empty(parameter.shape)
+            for piece, gain in zip(ranges, gains, strict=True):
                 if piece.initialized:
                     _fill(initializer, piece, seed, gain)
             if shared is not None and key is not None:
@@ -111,10 +131,10 @@ def initialize(decoder: Decoder, seed: int, bank: WeightBank | None = None) -> N
         _calibrate_positions(decoder)
 
 
-def _by_parameter(decoder: Decoder) -> list[tuple[nn.Parameter, list[Slice]]]:
+def _by_parameter(pieces: Iterable[Slice]) -> list[tuple[nn.Parameter, list[Slice]]]:
     """Every unique parameter and its slices."""
     found: dict[nn.Parameter, list[Slice]] = {}
-    for piece in slices(decoder):
+    for piece in pieces:
         found.setdefault(piece.parameter, []).append(piece)
     return list(found.items())
 
@@ -143,11 +163,10 @@ def initialized_decoder(
     """
     decoder = build_decoder(architecture, seed=seed)
     initialize(decoder, seed, bank)
-    return decoder.to(dtype)
+    return decoder if dtype is torch.float32 else decoder.to(dtype)
 
 
-def _declared_roles(decoder: Decoder, part: Part) -> dict[str, tuple[ParameterRole, ...]]:
-    module = decoder.get_submodule(part.path)
+def _declared_roles(part: Part, module: nn.Module) -> dict[str, tuple[ParameterRole, ...]]:
     declare = getattr(module, "parameter_roles", None)
     if declare is None:
         return {}

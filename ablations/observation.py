@@ -5,8 +5,10 @@ Shapes: B batch, T tokens, D d_model, E width of the embeddings, V vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -14,6 +16,8 @@ from torch import Tensor
 from ablations.breaches import contracts_watched
 from ablations.data import RANDOM, TEXT, refusal, sequences
 from ablations.decoder import Decoder
+from ablations.gradient_norms import GradientNorms
+from ablations.initialization import Slice, slices
 from ablations.losses import (
     CANCELLED,
     IN_WORDS,
@@ -79,6 +83,10 @@ class Observation:
     embedding through the stack alone, also where the head is tied. `summed` (B, T, D) is what the
     embedding norm was given, None without one.
 
+    `gradient_norms` has, of each parameter inside the blocks by its path, the norm of the gradient
+    of each of its ranges of rows, in the order of `ablations.initialization.slices`. The gradients
+    themselves are not kept.
+
     `surviving_fraction` is that of the last norm (`ablations.losses.surviving_fraction`), None
     where the stack does not end with a norm. `cancelled` says that next to none of the gradient
     survives there or, of a loss with a direction that a norm may cancel, anywhere on the way to the
@@ -94,7 +102,7 @@ class Observation:
     embedded_gradient: Tensor
     streams: tuple[Tensor, ...]
     stream_gradients: tuple[Tensor, ...]
-    parameter_gradients: Mapping[str, Tensor]
+    gradient_norms: Mapping[str, tuple[float, ...]]
     branches: tuple[Branch, ...]
     mixings: tuple[Mixing, ...]
     surviving_fraction: float | None
@@ -102,9 +110,14 @@ class Observation:
 
 
 def observe(
-    decoder: Decoder, options: PassOptions, generator: Callable[[str], torch.Generator]
+    decoder: Decoder,
+    options: PassOptions,
+    generator: Callable[[str], torch.Generator],
+    pieces: Sequence[Slice] | None = None,
 ) -> Observation:
     """Run the pass; what it draws comes from streams of its own.
+
+    `pieces` are the decoder's `slices`, where they are at hand.
 
     Raises: ValueError when the model cannot take such a pass; ContractBroken.
     """
@@ -119,7 +132,7 @@ def observe(
         vocab_size=architecture.vocab_size,
         generator=generator,
     )
-    return observe_on(decoder, tokens, targets, generator, loss=options.loss)
+    return observe_on(decoder, tokens, targets, generator, loss=options.loss, pieces=pieces)
 
 
 def observe_on(
@@ -129,26 +142,52 @@ def observe_on(
     generator: Callable[[str], torch.Generator],
     *,
     loss: Loss = "cross_entropy",
+    pieces: Sequence[Slice] | None = None,
 ) -> Observation:
     """Run the pass on token ids and targets, both (B, T); a target of −100 is not scored.
 
     Raises: ContractBroken.
     """
-    decoder.eval()
-    with Watcher(decoder) as seen, contracts_watched(decoder):
-        output = decoder.hidden(tokens)  # (B, T, D)
-    value = probe_loss(loss, output, decoder.logits, targets, generator)
-    parameters = dict(decoder.named_parameters())
+    held = [piece for piece in pieces or slices(decoder) if piece.block is not None]
+    run = partial(_run, decoder, tokens, targets, generator, loss, held)
+    seen = run(watch_weights=True) or run(watch_weights=False)
+    assert seen is not None, "without watching, autograd keeps every gradient"
+    return seen
+
+
+def _run(
+    decoder: Decoder,
+    tokens: Tensor,
+    targets: Tensor,
+    generator: Callable[[str], torch.Generator],
+    loss: Loss,
+    pieces: Sequence[Slice],
+    *,
+    watch_weights: bool,
+) -> Observation | None:
+    """The pass; None where watching the weights has missed a part of their gradients."""
+    if any(module.training for module in decoder.modules()):
+        decoder.eval()
+    norms = GradientNorms(pieces=pieces)
+    parameters = {piece.info.path: piece.parameter for piece in pieces}
     structured = loss in STRUCTURED
-    points = [seen.embedded[0], *seen.streams]
-    output_gradient, *found = torch.autograd.grad(
-        value,
-        [output, *points, *parameters.values()],
-        retain_graph=structured,
-        materialize_grads=True,  # zeros for what the loss does not depend on
+    with norms.watched(decoder) if watch_weights else nullcontext():
+        with Watcher(decoder) as seen, contracts_watched(decoder):
+            output = decoder.hidden(tokens)  # (B, T, D)
+        value = probe_loss(loss, output, decoder.logits, targets, generator)
+        points = [seen.embedded[0], *seen.streams]
+        at = [output, *points]
+        found = torch.autograd.grad(
+            value, [*at, *parameters.values()], retain_graph=structured, allow_unused=True
+        )
+    gradient_norms = norms.of(dict(zip(parameters, found[len(at) :], strict=True)))
+    if gradient_norms is None:
+        return None
+    output_gradient, *gradients = (  # zeros where the loss does not depend on it
+        torch.zeros_like(point) if gradient is None else gradient
+        for point, gradient in zip(at, found, strict=False)
     )
     assert seen.left is not None, "a decoder has a block"
-    gradients = found[: len(points)]
     last, x = seen.last_norm(output)
     survives = None
     if last is not None and x is not None:
@@ -171,7 +210,7 @@ def observe_on(
         embedded_gradient=gradients[0],
         streams=tuple(stream.detach() for stream in seen.streams),
         stream_gradients=tuple(gradients[1:]),
-        parameter_gradients=dict(zip(parameters, found[len(points) :], strict=True)),
+        gradient_norms=gradient_norms,
         branches=tuple(seen.branches),
         mixings=tuple(seen.mixings),
         surviving_fraction=survives,
@@ -205,8 +244,8 @@ def pass_flops(decoder: Decoder, options: PassOptions) -> float:
 def pass_bytes(decoder: Decoder, options: PassOptions) -> int:
     """Memory that one pass needs at least, whatever its components are.
 
-    Weights, drawn in float32, then with their gradients in the decoder's type; or weights, logits
-    and their softmax. What components keep for the backward pass is left out: it differs.
+    Weights, drawn in float32, then in the decoder's type; with logits and their softmax. What
+    components keep for the backward pass is left out: it differs.
     """
     weights = sum(p.numel() * p.element_size() for p in decoder.parameters())
     drawn = 4 * sum(p.numel() for p in decoder.parameters())
@@ -216,4 +255,4 @@ def pass_bytes(decoder: Decoder, options: PassOptions) -> int:
         tokens = options.batch * (options.length or architecture.context)
         width = next(decoder.parameters()).element_size()
         logits = 2 * tokens * architecture.vocab_size * width
-    return max(drawn, 2 * weights, weights + logits)
+    return max(drawn, weights + logits)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -18,13 +18,15 @@ from ablations.architecture import Architecture
 from ablations.checkpoints import Checkpoint, CheckpointFolder, checkpoint_of
 from ablations.decoder import Decoder, skeleton
 from ablations.executors.failures import describe
-from ablations.initialization import initialized_decoder
+from ablations.initialization import Slice, initialize, initialized_decoder, slices
+from ablations.kept_decoders import Built, decoders_of_process
 from ablations.observation import Observation, PassOptions, observe
-from ablations.results import ArrayValues, MeasureResult, ProfileValues, State, TrialResult
+from ablations.results import FINAL, ArrayValues, MeasureResult, ProfileValues, State, TrialResult
 from ablations.sizes import dtype_of
+from ablations.strangers import is_ours
 from ablations.streams import generator_of, seeded_process, stream_seed
 from ablations.warned import collected
-from ablations.weight_bank import bank_of_process
+from ablations.weight_bank import WeightBank, bank_of_process
 from registry.errors import Incompatible
 from registry.spec import Choice
 
@@ -125,11 +127,15 @@ class TrialContext:
 
     def skeleton(self) -> Decoder:
         """The decoder for its shapes alone: on the meta device, unless it has been built."""
-        return self.__dict__.get("_decoder") or self._skeleton
+        return self._built.decoder if "_built" in vars(self) else self._skeleton
 
     def decoder(self) -> Decoder:
-        """The decoder with its initial weights, which a measure must not change."""
-        return self._decoder
+        """The decoder with its initial weights, to evaluate; a measure must not change it."""
+        return self._built.decoder
+
+    def slices(self) -> Sequence[Slice]:
+        """The parameters of `decoder()`, fused ones by their ranges."""
+        return self._built.pieces
 
     def fresh_decoder(self, dtype: torch.dtype | None = None) -> Decoder:
         """A decoder of the measure's own, to change as it likes, with the same initial weights."""
@@ -164,21 +170,40 @@ class TrialContext:
     def observe(self, options: PassOptions) -> Observation:
         """A watched forward and backward pass, shared by equal options."""
         if options not in self._observations:
-            decoder = self._decoder
+            built = self._built
             with seeded_process(self.seed, "process/pass"):
-                self._observations[options] = observe(decoder, options, self.generator)
+                self._observations[options] = observe(
+                    built.decoder, options, self.generator, built.pieces
+                )
         return self._observations[options]
 
-    def _built(self, architecture: Architecture, dtype: torch.dtype | None = None) -> Decoder:
-        """With weights that it may share."""
-        with seeded_process(self.seed, "process/decoder"):
-            return initialized_decoder(
-                architecture, self.seed, dtype=dtype or self.dtype, bank=bank_of_process()
-            )
+    def give_back(self) -> None:
+        """Keep the decoder for other seeds; the context is not to be used any more."""
+        if self._keeps and "_built" in vars(self):
+            decoders_of_process().put(self._trial.cell, self._built)
+
+    @property
+    def _keeps(self) -> bool:
+        """Whether a decoder may come from another trial and serve another.
+
+        A stranger's measure may change what it is lent, and a conversion leaves its traces.
+        """
+        return self.dtype is torch.float32 and self._by_ours and bank_of_process().bound > 0
+
+    @cached_property
+    def _by_ours(self) -> bool:
+        return all(is_ours(planned.choice.target) for planned in self._trial.measures)
+
+    @property
+    def _bank(self) -> WeightBank | None:
+        return bank_of_process() if self._by_ours else None
 
     def _own(self, architecture: Architecture, dtype: torch.dtype | None) -> Decoder:
         """With weights of its own."""
-        decoder = self._built(architecture, dtype)
+        with seeded_process(self.seed, "process/decoder"):
+            decoder = initialized_decoder(
+                architecture, self.seed, dtype=dtype or self.dtype, bank=self._bank
+            )
         for parameter in decoder.parameters():
             parameter.data = parameter.data.clone()
         return decoder
@@ -188,18 +213,32 @@ class TrialContext:
         return skeleton(self.architecture)
 
     @cached_property
-    def _decoder(self) -> Decoder:
-        return self._built(self.architecture)
+    def _built(self) -> Built:
+        """With weights that it may share."""
+        trial = self._trial
+        with seeded_process(self.seed, "process/decoder"):
+            if self._keeps:
+                kept = decoders_of_process().take(trial.cell, self.architecture)
+                if kept is not None:
+                    initialize(kept.decoder, self.seed, self._bank, kept.pieces)
+                    return kept
+            decoder = initialized_decoder(
+                self.architecture, self.seed, dtype=self.dtype, bank=self._bank
+            )
+        return Built(decoder=decoder.eval(), pieces=tuple(slices(decoder)))
 
 
 def measure_trial(trial: Trial) -> TrialResult:
     """Do every measure of a trial; what one of them raises is its own state, not the others'."""
     context = TrialContext(trial)
-    return TrialResult(
+    result = TrialResult(
         cell=trial.cell,
         seed=trial.seed,
         measures=tuple(_measure(context, planned) for planned in trial.measures),
     )
+    if all(measured.state in FINAL for measured in result.measures):
+        context.give_back()
+    return result
 
 
 def _checked(returned: object, planned: PlannedMeasure) -> Measurement:

@@ -84,8 +84,7 @@ class Watcher:
         for block in decoder.blocks:
             self._hooks.append(block.register_forward_pre_hook(self._enter_block))
             self._hooks.append(block.register_forward_hook(self._leave_block))
-        for part in decoder.parts:
-            module = decoder.get_submodule(part.path)
+        for part, module in decoder.with_modules():
             if part.kind == "norm":
                 self._hooks.append(module.register_forward_hook(self._norm))
             elif part.kind == "residual":

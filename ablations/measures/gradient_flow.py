@@ -14,8 +14,6 @@ import torch
 from annotated_types import Gt
 
 from ablations.data import RANDOM
-from ablations.decoder import Decoder
-from ablations.initialization import slices
 from ablations.losses import Loss
 from ablations.measures.of_a_pass import OfAPass
 from ablations.measures.trends import EXPLODING, VANISHING, decay, furthest, ratio
@@ -111,7 +109,7 @@ class GradientFlow(OfAPass):
             "sensitivity": dict(enumerate(sensitivity)),
             "stream_gradient": dict(enumerate(raw)),
             "stream_rms": dict(enumerate(sizes)),
-            **_parameter_profiles(context.decoder(), seen),
+            **_parameter_profiles(context, seen),
         }
         return Measurement(
             metrics=metrics,
@@ -162,23 +160,22 @@ def _embedding_norm(context: TrialContext, seen: Observation) -> float:
     return norm(rows.index_add_(0, seen.tokens.flatten(), gradient))
 
 
-def _parameter_profiles(decoder: Decoder, seen: Observation) -> Mapping[str, dict[int, float]]:
+def _parameter_profiles(context: TrialContext, seen: Observation) -> Mapping[str, dict[int, float]]:
     """Norm and root mean square of the parameter gradients of each block, all and by role."""
     squares: dict[tuple[str, int], float] = defaultdict(float)  # by group and unique block
     counts: dict[tuple[str, int], int] = defaultdict(int)
-    for piece in slices(decoder):
-        if piece.part is None or piece.part.layer is None:
+    norms = {path: iter(of_ranges) for path, of_ranges in seen.gradient_norms.items()}
+    for piece in context.slices():
+        block = piece.block
+        if block is None:
             continue
-        gradient = seen.parameter_gradients[piece.info.path]
-        whole = gradient[piece.rows] if gradient.ndim else gradient
-        square = norm(whole) ** 2
+        square = next(norms[piece.info.path]) ** 2
         role = piece.info.role if piece.info.role in ROLES else "other"
-        block = int(piece.part.slot.split(".")[1])
         for group in ("block", role):
             squares[group, block] += square
-            counts[group, block] += whole.numel()
+            counts[group, block] += piece.numel
     profiles: dict[str, dict[int, float]] = {}
-    architecture = decoder.architecture
+    architecture = context.architecture
     for group in ("block", *ROLES, "other"):
         places = {
             layer: (group, layer // architecture.share_layers)
@@ -186,10 +183,10 @@ def _parameter_profiles(decoder: Decoder, seen: Observation) -> Mapping[str, dic
             if group == "block" or (group, layer // architecture.share_layers) in counts
         }
         if places:
-            norms = {layer: math.sqrt(squares[place]) for layer, place in places.items()}
-            profiles[f"{group}_gradient_norm"] = norms
+            by_layer = {layer: math.sqrt(squares[place]) for layer, place in places.items()}
+            profiles[f"{group}_gradient_norm"] = by_layer
             profiles[f"{group}_gradient_rms"] = {
                 layer: value / math.sqrt(max(counts[places[layer]], 1))
-                for layer, value in norms.items()
+                for layer, value in by_layer.items()
             }
     return profiles

@@ -28,19 +28,18 @@ class Parameters:
         """Return the counts of `context.skeleton()`."""
         decoder = context.skeleton()
         by: Counter[str] = Counter()
-        per_block: Counter[str] = Counter()
+        per_block: Counter[int] = Counter()
         for piece in slices(decoder):
-            count = _size(piece)
+            count = piece.numel
             by["total"] += count
             by[_share(piece)] += count
             if piece.info.role in BIASES:
                 by["bias"] += count
-            if piece.part is not None and piece.part.layer is not None:
-                per_block[piece.part.slot.split(".")[1]] += count
+            if piece.block is not None:
+                per_block[piece.block] += count
         architecture = decoder.architecture
         blocks = [
-            per_block[str(layer // architecture.share_layers)]
-            for layer in range(architecture.depth)
+            per_block[layer // architecture.share_layers] for layer in range(architecture.depth)
         ]
         metrics = {
             "total": by["total"],
@@ -58,13 +57,6 @@ class Parameters:
             metrics={name: float(value) for name, value in metrics.items()},
             profiles={"block": ProfileValues.along("depth", map(float, blocks))},
         )
-
-
-def _size(piece: Slice) -> int:
-    size = 1
-    for length in piece.info.shape:
-        size *= length
-    return size
 
 
 def _share(piece: Slice) -> str:

@@ -35,6 +35,7 @@ STRANGERS = {
     "feed_forward": {
         "balancing": strangers.Balancing,
         "heads": strangers.Heads,
+        "penalized": strangers.Penalized,
         "roles": strangers.Roles,
         "wrong_ranges": strangers.WrongRanges,
         "wrong_name": strangers.WrongName,

@@ -321,6 +321,18 @@ class Breaking(nn.Module):
         raise RuntimeError("cannot be built")
 
 
+class Penalized(nn.Module):
+    """A feed-forward that uses one of its weights outside its module too."""
+
+    def __init__(self, dims: Dims) -> None:
+        super().__init__()
+        self.up = nn.Linear(dims.d_model, dims.d_ff)
+        self.down = nn.Linear(dims.d_ff, dims.d_model)
+
+    def forward(self, x):
+        return self.down(self.up(x).relu() - x @ self.up.weight.T)
+
+
 class Heads(nn.Module):
     """A feed-forward whose one matrix holds the same roles twice."""
 

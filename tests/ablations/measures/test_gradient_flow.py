@@ -208,9 +208,11 @@ def test_honest_probes_survive_wherever_norms_stand(placement):
 def test_roles_against_the_fused_parameter():
     asked = context(small(attention={"gqa": {"n_kv_heads": 2}}), dtype="float64")
     profiles = GradientFlow().measure(asked).profiles
-    gradients = asked.observe(PassOptions()).parameter_gradients
+    decoder = asked.decoder()
+    ids, targets = (torch.randint(64, (2, 16), generator=asked.generator(of)) for of in FED)
+    F.cross_entropy(decoder(ids).flatten(0, 1), targets.flatten()).backward()
     for layer in range(3):
-        qkv = gradients[f"blocks.{layer}.attention.qkv.weight"]
+        qkv = decoder.get_parameter(f"blocks.{layer}.attention.qkv.weight").grad
         for role, rows in {"q": qkv[:32], "k": qkv[32:48], "v": qkv[48:]}.items():
             norm = profiles[f"{role}_gradient_norm"].values[layer]
             assert norm == pytest.approx(float(rows.norm()), rel=1e-12)
@@ -224,6 +226,7 @@ def test_roles_against_the_fused_parameter():
     assert "gate_gradient_norm" not in profiles
 
 
+FED = ("tokens", "targets")
 BESIDE_DEPTH = {"loss", "embedding", "embedded_rms", "gradient_unit", "surviving_fraction"}
 ROLE_NORMS = [f"{role}_gradient_norm" for role in (*ROLES, "other")]
 
