@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from reports import Frames, write_tables
+from reports.csv_text import csv_text
 from reports.files import write_text
 from reports.interactions import INTERACTION_COLUMNS
 from reports.panel import panel
@@ -18,7 +19,6 @@ from reports.tables import (
     FRAMES,
     WIN_COLUMNS,
     cell_table,
-    csv_text,
     level_table,
     loss_table,
 )
