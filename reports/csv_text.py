@@ -1,4 +1,4 @@
-"""Tables as CSV that no spreadsheet runs, made piece by piece: a table may have millions of rows."""
+"""Tables as CSV that no spreadsheet runs, piece by piece: a table may have millions of rows."""
 
 import re
 from collections.abc import Iterator
@@ -79,7 +79,7 @@ def _coded(column: "pd.Series[Any]") -> Coded:
 
 
 def _together(first: Coded, second: Coded) -> Coded | None:
-    """Two neighbouring columns as one, or None where that would have nearly as many texts as rows."""
+    """Two neighbouring columns as one, or None where nearly every row had its own text."""
     n_second = len(second[1])
     codes, pairs = pd.factorize(first[0] * n_second + second[0])
     if 4 * len(pairs) > len(codes):

@@ -117,7 +117,8 @@ def curves(frames: Frames) -> Mapping[str, Curve]:
         step=table["step"].to_numpy(),
         value=table["value"].to_numpy(dtype=np.float64),
     )
-    order = np.argsort(profile.astype(np.min_scalar_type(len(names))), kind="stable").astype(np.int32)
+    small = profile.astype(np.min_scalar_type(len(names)))  # which sorts in one pass
+    order = np.argsort(small, kind="stable").astype(np.int32)
     ends = np.cumsum([0, *np.bincount(profile, minlength=len(names))])
     asked = {measure: _asked(frames, measure) for measure in info["measure"].unique()}
     found: dict[str, Curve] = {}

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reports.cautions import caution_table, cautions, joint_cautions
-from reports.effects import EFFECT_COLUMNS
+from reports.cautions import caution_table
 from reports.csv_text import csv_pieces
+from reports.effects import EFFECT_COLUMNS
 from reports.files import write_pieces
 from reports.frames import Frames
 from reports.interactions import INTERACTION_COLUMNS
@@ -16,7 +16,6 @@ from reports.pairs import baseline_level, ordered_levels
 from reports.panel import REASONS, Panel, panel
 from reports.training.compared import Compared, compare
 from reports.training.tables import training_tables
-from reports.variance import share_of_variance
 
 FRAMES = (
     "cells",
@@ -58,11 +57,10 @@ def write_tables(frames: Frames, directory: Path, compared: Compared | None = No
     tables = {name: getattr(frames, name) for name in FRAMES}
     tables["effects"] = table[list(EFFECT_COLUMNS)]
     tables["interactions"] = both[list(INTERACTION_COLUMNS)]
-    beside, joint = cautions(frames, table), joint_cautions(frames, both)
-    tables["cautions"] = caution_table(beside, joint)
-    tables["variance"] = share_of_variance(frames, found.data)
+    tables["cautions"] = caution_table(found.beside, found.joint)
+    tables["variance"] = found.variance
     tables["win_rates"] = table.loc[table["better"] != "neither", list(WIN_COLUMNS)]
-    tables |= training_tables(frames, found)
+    tables |= training_tables(found)
     paths: list[Path] = []
     for name, content in sorted(tables.items()):
         path = directory / f"{name}.csv"

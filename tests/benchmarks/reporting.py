@@ -21,9 +21,7 @@ from tests.benchmarks.simulated_runs import simulated
 COLUMNS = ["cells", "seeds", "measures", "rows", "seconds", "peak_mib", "html_bytes"]
 
 
-def report_rows(
-    cells: Sequence[int] = (72, 10_000), seeds: int = 3
-) -> list[dict[str, object]]:
+def report_rows(cells: Sequence[int] = (72, 10_000), seeds: int = 3) -> list[dict[str, object]]:
     """Of a report of each size, at initialization and of a training, what `COLUMNS` say.
 
     ``seconds`` are of all processors, imports and drawing among them; ``rows`` of all frames.
