@@ -1,7 +1,8 @@
 """Tables as CSV that no spreadsheet runs, piece by piece: a table may have millions of rows."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def csv_pieces(table: pd.DataFrame) -> Iterator[str]:
 
 def _lines(rows: pd.DataFrame) -> str:
     """Columns of few distinct texts are taken together, so that a row is put together of few."""
-    parts: list[list[str]] = []
+    parts: list[Iterable[str]] = []
     coded: Coded | None = None
     last = len(rows.columns) - 1
     for place, name in enumerate(rows.columns):
@@ -47,7 +48,7 @@ def _lines(rows: pd.DataFrame) -> str:
             if coded is not None:
                 parts.append(_of_rows(coded))
             coded = None
-            parts.append([f"{text}{end}" for text in _numbers(column)])
+            parts += [_numbers(column), repeat(end, len(rows))]
             continue
         codes, texts = _coded(column)
         here = codes, [f"{text}{end}" for text in texts]
@@ -64,7 +65,10 @@ def _lines(rows: pd.DataFrame) -> str:
 def _numbers(column: "pd.Series[float]") -> list[str]:
     """With all their digits; NaN for what is not there."""
     if column.dtype == np.float64:
-        return ["NaN" if text == "nan" else text for text in map(repr, column.tolist())]
+        texts = list(map(repr, column.tolist()))
+        for place in np.flatnonzero(np.isnan(column.to_numpy())):
+            texts[place] = "NaN"
+        return texts
     return ["NaN" if pd.isna(value) else str(value) for value in column]
 
 

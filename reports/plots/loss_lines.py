@@ -32,8 +32,8 @@ class LossLines:
     Attributes:
         lines: A row for each line: ``line`` (its number), ``row``, ``column``, ``hue`` (levels),
             ``state`` (how it ended), ``cell`` (its row in ``frames.cells``; -1 for a mean over
-            several), ``seed`` (likewise), ``n`` (trials), ``end`` and ``last`` (its last step and loss; NaN
-            for a trial that diverged before any finite loss).
+            several), ``seed`` (likewise), ``n`` (trials), ``end`` and ``last`` (its last step and
+            loss; NaN for a trial that diverged before any finite loss).
         points: ``line``, ``x`` (step), ``mean``, ``low`` and ``high`` (over the seeds; of trials
             taken together their 10th and 90th percentile).
         arrangement: What tells the lines apart; ``column`` is the learning rate where that varies.
