@@ -137,13 +137,13 @@ def _path(d: str, digits: int = _DIGITS, times: float = 1) -> str:
     """A path; a command that goes on as before is not said again."""
     told: list[str] = []
     before = ""
-    for token in _PATH.findall(d):
-        if token.isalpha():
-            if token != before or token in "Mm":
-                told.append(token)
-            before = "L" if token == "M" else token
+    for part in _PATH.findall(d):
+        if part.isalpha():
+            if part != before or part in "Mm":
+                told.append(part)
+            before = "L" if part == "M" else part
             continue
-        number = _number(token, digits, times)
+        number = _number(part, digits, times)
         if told and not told[-1].isalpha() and not number.startswith("-"):
             told.append(" ")
         told.append(number)
