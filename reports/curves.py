@@ -134,7 +134,8 @@ def curves(frames: Frames) -> Mapping[str, Curve]:
 def _places(column: "pd.Series[str]", names: "pd.Index[str]") -> NDArray[np.int32]:
     """(rows,) where each text of a column is among the names."""
     codes, texts = pd.factorize(column)  # a few distinct texts stand in many rows
-    return names.get_indexer(pd.Index(texts)).astype(np.int32)[codes]
+    places: NDArray[np.int32] = names.get_indexer(pd.Index(texts)).astype(np.int32)
+    return places[codes]
 
 
 def _ordered(rows: Ints, columns: _Rows) -> Ints:
