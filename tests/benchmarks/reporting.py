@@ -1,53 +1,39 @@
 """Reports of runs that never happened, large ones among them: processor time, memory, size.
 
-    python -m tests.benchmarks --reports [CELLS ...]
-
-Each is written in a process of its own, from frames as an opened store gives them, so that memory
-is that of the report alone.
+Each is written in a process of its own, from frames as an opened store gives them.
 """
 
 from __future__ import annotations
 
 import multiprocessing
-import resource
-import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
+from pathlib import Path
 
 from tests.benchmarks.simulated_runs import simulated
 
-COLUMNS = ["cells", "seeds", "measures", "rows", "seconds", "peak_mib", "html_bytes"]
+INITIAL, TRAINED = "parameters, gradient_flow", "training"
 
 
 def report_rows(cells: Sequence[int] = (72, 10_000), seeds: int = 3) -> list[dict[str, object]]:
-    """Of a report of each size, at initialization and of a training, what `COLUMNS` say.
+    """Of a report of each size, at initialization and of a training, what it took.
 
-    ``seconds`` are of all processors, imports and drawing among them; ``rows`` of all frames.
+    ``rows`` are those of its frames; ``seconds`` are of all processors, imports and drawing among
+    them; ``peak_mib`` is the most memory held, frames and all; ``html_bytes`` the page's size.
     """
-    asked = product(cells, ("parameters, gradient_flow", "training"))
     fresh = multiprocessing.get_context("spawn")
     rows: list[dict[str, object]] = []
-    for n, measures in asked:
+    for n, measures in product(cells, (INITIAL, TRAINED)):
         with fresh.Pool(1) as pool:
             rows.append(pool.apply(_report, (n, seeds, measures)))
     return rows
 
 
-def shown(rows: Sequence[Mapping[str, object]]) -> str:
-    """The table as Markdown."""
-    lines = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
-    for row in rows:
-        values = [f"{v:,.1f}" if isinstance(v, float) else f"{v:,}" if isinstance(v, int) else v
-                  for v in (row[name] for name in COLUMNS)]  # fmt: skip
-        lines.append(f"| {' | '.join(map(str, values))} |")
-    return "\n".join(lines)
-
-
 def _report(n: int, seeds: int, measures: str) -> dict[str, object]:
-    trained = measures == "training"
-    frames = simulated(n, seeds, trained=trained)
+    frames = simulated(n, seeds, trained=measures == TRAINED)
+    Path("/proc/self/clear_refs").write_text("5")  # forgets what making them took
     begun = time.process_time()
     import reports
 
@@ -55,13 +41,30 @@ def _report(n: int, seeds: int, measures: str) -> dict[str, object]:
         page = reports.write(frames, folder)
         seconds = time.process_time() - begun
         size = page.stat().st_size
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {
         "cells": len(frames.cells),
         "seeds": seeds,
         "measures": measures,
         "rows": len(frames.trials) + len(frames.metrics) + len(frames.profiles),
         "seconds": seconds,
-        "peak_mib": peak / (2**20 if sys.platform == "darwin" else 2**10),
+        "peak_mib": _peak_kib() / 1024,
         "html_bytes": size,
     }
+
+
+def _peak_kib() -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+
+
+def reports_shown(rows: Sequence[dict[str, object]]) -> str:
+    """The table as Markdown."""
+    lines = [f"| {' | '.join(rows[0])} |", "|---" * len(rows[0]) + "|"]
+    lines += [f"| {' | '.join(map(_written, row.values()))} |" for row in rows]
+    return "\n".join(lines)
+
+
+def _written(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:,.1f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
