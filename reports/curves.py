@@ -134,8 +134,7 @@ def curves(frames: Frames) -> Mapping[str, Curve]:
 def _places(column: "pd.Series[str]", names: "pd.Index[str]") -> NDArray[np.int32]:
     """(rows,) where each text of a column is among the names."""
     codes, texts = pd.factorize(column)  # a few distinct texts stand in many rows
-    places: NDArray[np.int32] = names.get_indexer(pd.Index(texts)).astype(np.int32)
-    return places[codes]
+    return np.asarray(names.get_indexer(pd.Index(texts))[codes], dtype=np.int32)
 
 
 def _ordered(rows: Ints, columns: _Rows) -> Ints:

@@ -18,7 +18,7 @@ from reports.plots.style import LIGHT, MAX_LEVELS, LevelStyle, Theme
 from reports.records import records
 from reports.training.names import LOSS_CURVE
 from reports.training.outcomes import RAN, tally
-from reports.wording import counted, listed, number, short
+from reports.wording import counted, counted_range, listed, number, short
 
 MAX_BANDS = 8
 """Lines in a panel up to which they have bands; more are thin."""
@@ -155,9 +155,11 @@ def describe_losses(table: LossLines) -> tuple[str, str]:
     if table.together:
         caption += (
             "There are too many to draw one by one: a line is the mean over the trials of a panel "
-            "and colour that ended alike"
+            f"and colour that ended alike, {counted_range(lines['n'], 'trial')}"
         )
         caption += ", its band goes from their 10th to their 90th percentile." if banded else "."
+        if (lines["state"] == "diverged").any():
+            caption += " A diverged trial is a line of its own."
     elif (lines["n"] > 1).any():
         caption += "A line is the mean over a cell's seeds"
         caption += ", its band goes from their smallest to their largest." if banded else "."

@@ -64,22 +64,21 @@ class _Compact:
         if tag == "defs":
             self._defined += map(self._element, element)
             return ""
+        target = element.attrib.get(f"{{{XLINK}}}href", "").removeprefix("#")
+        if {target, element.attrib.get("id")} & self._empty:
+            return ""
         told = self._told(tag, element.attrib)
         inside = "".join(map(self._element, element))
         if tag == "g":
             return f"<g{told}>{inside}</g>" if told and inside else inside
-        if element.attrib.get("id") in self._empty or told is None:
-            return ""
         return f"<{tag}{told}>{inside}</{tag}>" if inside else f"<{tag}{told}/>"
 
-    def _told(self, tag: str, of: Mapping[str, str]) -> str | None:
-        """The attributes; None of a reference to what is empty."""
+    def _told(self, tag: str, of: Mapping[str, str]) -> str:
+        """The attributes."""
         told: dict[str, str] = {}
         if tag not in ("g", "image") and "id" in of:
             told["id"] = self._name(of["id"])
         target = of.get(f"{{{XLINK}}}href", "")
-        if target.removeprefix("#") in self._empty:
-            return None
         if target:
             told["href"] = f"#{self._name(target[1:])}" if target[0] == "#" else target
         told |= {name: of[name] for name in _KEPT if name in of}
