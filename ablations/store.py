@@ -219,6 +219,7 @@ class Store:
         """What belongs to the grid last run, as tidy frames; its arrays are read as asked for.
 
         A result that is not there, or that has another identity than the plan's, is `missing`.
+        Texts of metrics and profiles, which are few and stand in many rows, are categories.
 
         Raises: StoreError if nothing has been run yet.
         """

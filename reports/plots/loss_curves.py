@@ -153,11 +153,16 @@ def describe_losses(table: LossLines) -> tuple[str, str]:
     caption = f"{what}: {tally(table.counts)}. "
     banded = _n_together(table) <= MAX_BANDS
     if table.together:
-        caption += (
-            "There are too many to draw one by one: a line is the mean over the trials of a panel "
-            f"and colour that ended alike, {counted_range(lines['n'], 'trial')}"
-        )
-        caption += ", its band goes from their 10th to their 90th percentile." if banded else "."
+        ended = lines[lines["state"] != "diverged"]
+        caption += "There are too many to draw one by one."
+        if len(ended):
+            caption += (
+                " A line is the mean over the trials of a panel and colour that ended alike, "
+                f"{counted_range(ended['n'], 'trial')}"
+            )
+            caption += (
+                ", its band goes from their 10th to their 90th percentile." if banded else "."
+            )
         if (lines["state"] == "diverged").any():
             caption += " A diverged trial is a line of its own."
     elif (lines["n"] > 1).any():

@@ -336,10 +336,23 @@ def test_of_too_many_lines_those_are_taken_together_that_ended_alike(
     alt, caption = describe_losses(table)
     assert "normal, pre, 0.0003, 6 trials: learnt, " in alt
     assert (
-        ". There are too many to draw one by one: a line is the mean over the trials of a panel "
-        "and colour that ended alike, 1 to 6 trials, its band goes from their 10th to their 90th "
+        ". There are too many to draw one by one. A line is the mean over the trials of a panel "
+        "and colour that ended alike, 2 to 6 trials, its band goes from their 10th to their 90th "
         "percentile. A diverged trial is a line of its own. Dashed: stalled. ×: the last finite "
         "loss of a diverged trial."
     ) in caption
     assert caption.endswith(" 1 more diverged trial: no line.")
     plot_losses(table, frames)
+
+
+def test_of_too_many_that_all_diverged_a_few_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reports.plots.loss_lines.MAX_LINES", 4)
+    everywhere = [({}, seed) for seed in range(5)]
+    frames = training_run({"placement": ["pre"]}, seeds=5, diverged=everywhere)
+    table = made(frames, [])
+    assert (table.together, len(table.lines), table.n_left_out) == (True, 3, 2)
+    assert describe_losses(table)[1] == (
+        "training.loss (unit) by step: 5 trials diverged. There are too many to draw one by one. A "
+        "diverged trial is a line of its own. ×: the last finite loss of a diverged trial. 2 more "
+        "diverged trials: no line."
+    )
