@@ -12,13 +12,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ablations import library
 from ablations.checkpoints import CheckpointFolder, checkpoint_of
 from ablations.conformity import Cache, Conformity
 from ablations.examining import Examination, conformity_of, examine
 from ablations.executors import require_main_guard
 from ablations.following import Followers, run_info
 from ablations.grid import Grid
-from ablations.library import write_report
 from ablations.log import RunLog
 from ablations.machine import memory_share, usable_cores
 from ablations.planning import Plan, plan
@@ -79,6 +79,11 @@ class RunSummary:
         """Trials without a result in the report: failed, crashed, out of time, or left as such."""
         ended = sum(count for state, count in self.states.items() if state not in FINAL)
         return ended + self.standing.left.total()
+
+
+def write_report(out: Path) -> Path:
+    """The report of a run that this process looked through as it began, and wrote on since."""
+    return library.write_report(out, whole=False)
 
 
 def run(

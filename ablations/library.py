@@ -60,11 +60,16 @@ def open_run(out: str | Path) -> Run:
         return Run(out)
 
 
-def write_report(out: str | Path) -> Path:
+def write_report(out: str | Path, *, whole: bool = True) -> Path:
     """Write report.html and tables/ from the store of a run directory; returns the page's path.
+
+    `whole` is as of `ablations.store.Store.open_readonly`.
 
     Raises: StoreError when there is no run in `out`.
     """
     import reports
+    from ablations.store import Store
 
-    return reports.write(open_run(out).frames(), Path(out))
+    with Store.open_readonly(out, whole=whole) as store:
+        frames = store.frames()
+    return reports.write(frames, Path(out))

@@ -90,13 +90,16 @@ class Store:
             raise
 
     @classmethod
-    def open_readonly(cls, directory: str | os.PathLike[str]) -> Store:
+    def open_readonly(cls, directory: str | os.PathLike[str], *, whole: bool = True) -> Store:
         """Open a directory to read its results, also while a run goes on in it.
+
+        `whole` says whether to look through all of it for damage, which only a process that has
+        just done so, and written the rest itself, need not do.
 
         Raises: StoreError if there are none; NotAStore; DamagedStore.
         """
         directory = Path(directory)
-        return cls(directory, open_readonly(directory / FILE), None)
+        return cls(directory, open_readonly(directory / FILE, whole=whole), None)
 
     def begin(self, plan: RunPlan) -> None:
         """Make `plan` the grid of this directory; results of earlier ones are kept.
@@ -216,6 +219,7 @@ class Store:
         """What belongs to the grid last run, as tidy frames; its arrays are read as asked for.
 
         A result that is not there, or that has another identity than the plan's, is `missing`.
+        Texts of metrics and profiles, which are few and stand in many rows, are categories.
 
         Raises: StoreError if nothing has been run yet.
         """

@@ -115,15 +115,24 @@ def _row(row: Any, budget: dict[tuple[str, str], float], beside: Cautions) -> li
     ]
 
 
-def _verdict(row: Any) -> str:
+def unjudged(row: Any) -> str:
+    """Why there is nothing to say of an effect, as a verdict; ``""`` where there is.
+
+    ``lost`` of a row of effects says that it is of survivors alone.
+    """
     if row.lost:
         return "values lost, no conclusion"
     if not row.n_pairs:
         return "not compared"
     if pd.isna(row.within_noise):
         return "one seed, no interval" if row.n_seeds == 1 else "seeds agree, no interval"
-    if row.unchanged:
-        return "unchanged"
+    return "unchanged" if row.unchanged else ""
+
+
+def _verdict(row: Any) -> str:
+    none = unjudged(row)
+    if none:
+        return none
     told = "exact" if row.exact else "beyond noise" if not row.within_noise else "inside noise"
     if row.shown and not row.exact and not row.primary:
         told += ", exploratory"

@@ -2,11 +2,21 @@
 
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a UTF-8 file at once: a reader sees the old file or the new one, never a part.
+
+    Raises:
+        OSError: The folder cannot be made or written.
+    """
+    write_pieces(path, [text])
+
+
+def write_pieces(path: Path, pieces: Iterable[str]) -> None:
+    """The same of a text that is made piece by piece, and need not be held whole.
 
     Raises:
         OSError: The folder cannot be made or written.
@@ -17,7 +27,7 @@ def write_text(path: Path, text: str) -> None:
         with os.fdopen(
             handle, "w", encoding="utf-8", errors="backslashreplace", newline=""
         ) as file:
-            file.write(text)
+            file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
         umask = os.umask(0)

@@ -1,6 +1,6 @@
 """Effects that faulty components take part in: no evidence, or less than it looks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -21,20 +21,21 @@ Faulty = Mapping[tuple[str, ...], str]
 
 def faulty_effects(frames: Frames) -> Faulty:
     """What is said of the effects that models with faulty components take part in."""
-    return _said(frames, pairs(frames), ("factor", "level"), "pairs")
+    return _said(frames, pairs, ("factor", "level"), "pairs")
 
 
 def faulty_interactions(frames: Frames) -> Faulty:
     """The same of interactions."""
     names = ("factor", "level", "factor_2", "level_2")
-    return _said(frames, quadruples(frames), names, "groups of four cells")
+    return _said(frames, quadruples, names, "groups of four cells")
 
 
 def _said(
-    frames: Frames, contrasts: Sequence[Contrast], names: Sequence[str], noun: str
+    frames: Frames, arrange: Callable[[Frames], list[Contrast]], names: Sequence[str], noun: str
 ) -> dict[tuple[str, ...], str]:
     marked = marked_trials(frames)
     found: dict[tuple[str, ...], list[str]] = {}
+    contrasts = arrange(frames) if marked["mark"].isin(list(SAID)).any() else []
     for mark, (before, after) in SAID.items():
         cells = set(marked.loc[marked["mark"] == mark, "cell"])
         if not cells:

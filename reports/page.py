@@ -11,7 +11,6 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from reports.cautions import cautions, joint_cautions
 from reports.effects_section import effects_section
 from reports.figures import attention_figures, budget_figure, effect_figures
 from reports.files import write_text
@@ -76,7 +75,7 @@ def render(
     """
     found = compare(frames) if compared is None else compared
     table, together, data = found.effects, found.interactions, found.data
-    beside, joint = cautions(frames, table), joint_cautions(frames, together)
+    beside, joint = found.beside, found.joint
     findings = all_findings(frames, found, beside, joint)
     made = [frames] if found.at_best is None else [frames, found.at_best.frames]
     style = _style()
@@ -100,8 +99,8 @@ def render(
             effects=effects_section(table, primary=True, beside=beside),
             exploratory=effects_section(table, primary=False, beside=beside),
             interactions=interactions_section(together, joint),
-            shares=shares_section(frames, data),
-            training=training_section(frames, found, beside),
+            shares=shares_section(frames, data, found.variance),
+            training=training_section(frames, found),
             profiles=profile_figures(frames, table),
             attention_figures=attention_figures(frames, table),
             budget_figure=budget_figure(frames, table),

@@ -89,7 +89,7 @@ def level_codes(frames: Frames) -> NDArray[np.intp]:
 
 def equal_rows(codes: NDArray[np.intp]) -> NDArray[np.intp]:
     """(C,) equal numbers for equal rows, from 0."""
-    if codes.shape[1] == 0:
-        return np.zeros(len(codes), dtype=np.intp)
-    _, inverse = np.unique(codes, axis=0, return_inverse=True)
-    return inverse.reshape(-1)
+    key = np.zeros(len(codes), dtype=np.int64)
+    for column in codes.T:  # a number a row, which sorts as the rows do
+        key = np.unique(key, return_inverse=True)[1] * (column.max(initial=0) + 1) + column
+    return np.unique(key, return_inverse=True)[1]

@@ -12,15 +12,18 @@ from reports.wording import PERCENT, counted, listed
 MAX_METRICS = 10
 
 
-def shares_section(frames: Frames, data: Panel | None = None) -> Table | None:
+def shares_section(
+    frames: Frames, data: Panel | None = None, shares: pd.DataFrame | None = None
+) -> Table | None:
     """How much of what differs between cells each factor carries, on each primary metric.
 
-    ``data`` is `reports.panel.panel` of the run, if already computed.
+    ``data`` is `reports.panel.panel` of the run and ``shares`` its `share_of_variance`, if already
+    computed.
     """
     data = panel(frames) if data is None else data
     info = frames.metric_info
     metrics = list(info.loc[(info["form"] == "metric") & info["primary"], "metric"])
-    shares = share_of_variance(frames, data)
+    shares = share_of_variance(frames, data) if shares is None else shares
     shares = shares[shares["metric"].isin(metrics)]
     varying = [m for m in metrics if shares.loc[shares["metric"] == m, "share"].notna().any()]
     still = [m for m in metrics if m not in varying and (shares["metric"] == m).any()]

@@ -65,8 +65,10 @@ def interaction_flags(frames: Frames, interactions: pd.DataFrame) -> JointFlags:
 
 def _ratios(frames: Frames, table: pd.DataFrame) -> Iterator[tuple[str, Any, float]]:
     """Each raw metric or profile with a row of its size's metric, if sizes differ there."""
-    rows = {metric: list(records(of)) for metric, of in table.groupby("metric", sort=False)}
-    for name, size in scaling(frames).items():
+    raw = scaling(frames)
+    sized = table[table["metric"].isin(list(raw.values()))]
+    rows = {metric: list(records(of)) for metric, of in sized.groupby("metric", sort=False)}
+    for name, size in raw.items():
         for row in rows.get(size, []):
             ratio = _furthest(row)
             if _distance(ratio) > math.log(LIMIT):

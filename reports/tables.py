@@ -1,23 +1,21 @@
 """Tables for the page and for tables/*.csv."""
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from pandas.api import types
 
-from reports.cautions import caution_table, cautions, joint_cautions
+from reports.cautions import caution_table
+from reports.csv_text import csv_pieces
 from reports.effects import EFFECT_COLUMNS
-from reports.files import write_text
+from reports.files import write_pieces
 from reports.frames import Frames
 from reports.interactions import INTERACTION_COLUMNS
 from reports.pairs import baseline_level, ordered_levels
 from reports.panel import REASONS, Panel, panel
 from reports.training.compared import Compared, compare
 from reports.training.tables import training_tables
-from reports.variance import share_of_variance
 
 FRAMES = (
     "cells",
@@ -31,13 +29,6 @@ FRAMES = (
     "settings",
     "warnings",
 )
-
-# A spreadsheet runs a cell that starts like this, also after blanks and in full width; a plain
-# number only looks like it. A text that begins with an apostrophe gets another one, so that taking
-# one away gives every text back.
-_RUNS = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r']")
-_PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)", re.IGNORECASE)
-
 
 WIN_COLUMNS = ("factor", "level", "reference", "metric", "better", "win_rate", "n_ranked")
 """How often each level beats its reference, on metrics of which a direction is better."""
@@ -66,44 +57,16 @@ def write_tables(frames: Frames, directory: Path, compared: Compared | None = No
     tables = {name: getattr(frames, name) for name in FRAMES}
     tables["effects"] = table[list(EFFECT_COLUMNS)]
     tables["interactions"] = both[list(INTERACTION_COLUMNS)]
-    beside, joint = cautions(frames, table), joint_cautions(frames, both)
-    tables["cautions"] = caution_table(beside, joint)
-    tables["variance"] = share_of_variance(frames, found.data)
+    tables["cautions"] = caution_table(found.beside, found.joint)
+    tables["variance"] = found.variance
     tables["win_rates"] = table.loc[table["better"] != "neither", list(WIN_COLUMNS)]
-    tables |= training_tables(frames, found)
+    tables |= training_tables(found)
     paths: list[Path] = []
     for name, content in sorted(tables.items()):
         path = directory / f"{name}.csv"
-        write_text(path, csv_text(content))
+        write_pieces(path, csv_pieces(content))
         paths.append(path)
     return paths
-
-
-def csv_text(table: pd.DataFrame) -> str:
-    """A table as CSV that no spreadsheet runs, with lines ended by ``\\n``."""
-    columns = {str(name): _csv_column(table[name]) for name in table.columns}
-    safe = pd.DataFrame(columns, index=table.index)
-    safe.columns = pd.Index([_neutral(name) for name in columns], dtype=object)
-    return str(safe.to_csv(index=False, na_rep="NaN", lineterminator="\n"))
-
-
-def _csv_column(column: "pd.Series") -> "pd.Series":
-    if types.is_bool_dtype(column):
-        return (
-            column.astype(object).map({True: "true", False: "false"}, na_action="ignore").fillna("")
-        )
-    if types.is_numeric_dtype(column):
-        return column
-    codes, texts = pd.factorize(column)  # a few distinct texts stand in many rows
-    neutral = np.array([_neutral(str(text)) for text in texts], dtype=object)
-    return pd.Series(neutral[codes] if len(texts) else [], index=column.index, dtype=object)
-
-
-def _neutral(text: str) -> str:
-    runs = _RUNS.match(text) and not _PLAIN_NUMBER.fullmatch(text)
-    # A bare carriage return would end the line for many a reader.
-    lines = text.replace("\r\n", "\n").replace("\r", "\n")
-    return f"'{lines}" if runs else lines
 
 
 def cell_table(frames: Frames, data: Panel | None = None) -> pd.DataFrame:

@@ -1,6 +1,10 @@
 """Numbers and names as a person reads them."""
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SHORT = 40
 """Characters of a name in a figure or a sentence; longer ones lose their middle."""
@@ -106,6 +110,12 @@ def _write(value: float, scale: str, together: list[float]) -> str:
 def counted(n: int, noun: str) -> str:
     """``1 pair``, ``1,200 pairs``."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def counted_range(counts: "pd.Series[int]", noun: str) -> str:
+    """``2,000 to 5,000 pairs``, or ``5 pairs`` where all counts are 5."""
+    low, high = int(counts.min()), int(counts.max())
+    return counted(low, noun) if low == high else f"{low:,} to {counted(high, noun)}"
 
 
 def short(name: str, limit: int = SHORT) -> str:

@@ -121,6 +121,9 @@ OPTIONAL = {
     "components": {"conformance": TEXT},
 }
 
+_ROWS = 1 << 16
+"""Read at a time."""
+
 DOCUMENTS = ("metric_info", "factors", "settings", "components", "environment")
 """Tables that are kept whole, as JSON."""
 
@@ -136,7 +139,7 @@ def read_frames(connection: sqlite3.Connection, path: Path) -> Frames:
         if not meta:
             raise StoreError(NOTHING)
         tables = {
-            name: _frame(connection.execute(query).fetchall(), COLUMNS[name])
+            name: _long_frame(connection.execute(query), COLUMNS[name])
             for name, query in (("metrics", METRICS), ("profiles", PROFILES))
         }
         warned = connection.execute(WARNINGS).fetchall() if _has_warnings(connection) else []
@@ -176,6 +179,36 @@ def read_frames(connection: sqlite3.Connection, path: Path) -> Frames:
     )
     stored = StoredArrays(path.absolute(), arrays)
     return Frames(name=meta["name"], grid=meta["grid"], arrays=stored, **tables)
+
+
+def _long_frame(rows: sqlite3.Cursor, columns: dict[str, str]) -> pd.DataFrame:
+    """A frame of what may be millions of rows, which are never all there as Python's own objects.
+
+    Its texts are few and stand in many rows, so that they are categories.
+    """
+    import numpy as np
+    import pandas as pd
+
+    places: dict[str, dict[str, int]] = {name: {} for name in columns}
+    parts: dict[str, list[Any]] = {name: [] for name in columns}
+    while some := rows.fetchmany(_ROWS):
+        for (name, kind), values in zip(columns.items(), zip(*some, strict=True), strict=True):
+            if kind == TEXT:
+                known = places[name]
+                codes = [known.setdefault(text, len(known)) for text in values]
+                parts[name].append(np.array(codes, dtype=np.int32))
+            else:  # 'nan' is how the store keeps a NaN; float() reads it
+                parts[name].append(np.array(values, dtype=kind))
+    found: dict[str, Any] = {}
+    for name, kind in columns.items():
+        dtype = np.int32 if kind == TEXT else kind
+        column = np.concatenate([np.empty(0, dtype=dtype), *parts.pop(name)])
+        if kind == TEXT:
+            texts = pd.Index(list(places[name]), dtype=TEXT)
+            found[name] = pd.Categorical.from_codes(column, categories=texts)
+        else:
+            found[name] = column
+    return pd.DataFrame(found, copy=False)
 
 
 def _has_warnings(connection: sqlite3.Connection) -> bool:

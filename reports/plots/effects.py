@@ -14,7 +14,7 @@ from reports.plots.axis import difference_axis, ratio_axis
 from reports.plots.style import LIGHT, WIDTH, Theme, drawable
 from reports.ranking import depends_on_others, has_survivors_only, importance, size
 from reports.records import records
-from reports.wording import bounds, change, counted, short, span
+from reports.wording import bounds, change, counted, counted_range, short, span
 
 MAX_ROWS = 30
 DAGGER = " †"
@@ -213,8 +213,8 @@ def describe_effects(table: pd.DataFrame, metric: str, n_all: int) -> tuple[str,
     alt = f"Dot chart of {counted(len(table), 'effect')} on {metric}. {'; '.join(told)}."
     if len(table) > len(told):
         alt += f" {len(table) - len(told)} smaller ones follow."
-    pairs = _span(table["n_pairs"], "pair")
-    seeds = _span(table["n_seeds"], "seed")
+    pairs = counted_range(table["n_pairs"], "pair")
+    seeds = counted_range(table["n_seeds"], "seed")
     caption = (
         f"Effects on {metric}, each level against its factor's baseline, all else equal; "
         f"n = {pairs}, {seeds} a row. Lines: adjusted 95 % intervals, also in brackets."
@@ -240,8 +240,3 @@ def _told(row: Any) -> str:
         reached = span(row.pair_low, row.pair_high, row.scale)
         text += f", depends on the other factors, range over pairs {reached}"
     return text
-
-
-def _span(counts: "pd.Series[int]", noun: str) -> str:
-    low, high = int(counts.min()), int(counts.max())
-    return counted(low, noun) if low == high else f"{low:,} to {counted(high, noun)}"

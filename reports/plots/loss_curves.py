@@ -18,7 +18,7 @@ from reports.plots.style import LIGHT, MAX_LEVELS, LevelStyle, Theme
 from reports.records import records
 from reports.training.names import LOSS_CURVE
 from reports.training.outcomes import RAN, tally
-from reports.wording import counted, listed, number, short
+from reports.wording import counted, counted_range, listed, number, short
 
 MAX_BANDS = 8
 """Lines in a panel up to which they have bands; more are thin."""
@@ -135,7 +135,7 @@ def _losses(table: LossLines) -> Squeezed:
     points, starts = table.points.merge(table.lines[["line", "state"]], on="line"), _starts(table)
     settled = points["x"] >= _SETTLED * points["x"].max()
     kept = points.loc[settled & (points["state"] != "diverged"), ["low", "high"]].to_numpy()
-    near = [float(value) for value in kept.ravel() if value <= max(starts)]
+    near = kept[kept <= max(starts)].tolist()
     lowest = [float(points["low"].min()), *table.frequencies.values()]
     return squeezed([*near, *lowest] if near else [], [*starts, *lowest])
 
@@ -151,11 +151,23 @@ def describe_losses(table: LossLines) -> tuple[str, str]:
     if len(lines) > MAX_TOLD:
         alt += f" {counted(len(lines) - MAX_TOLD, 'more line')} follow."
     caption = f"{what}: {tally(table.counts)}. "
-    if (lines["n"] > 1).any():
+    banded = _n_together(table) <= MAX_BANDS
+    if table.together:
+        ended = lines[lines["state"] != "diverged"]
+        caption += "There are too many to draw one by one."
+        if len(ended):
+            caption += (
+                " A line is the mean over the trials of a panel and colour that ended alike, "
+                f"{counted_range(ended['n'], 'trial')}"
+            )
+            caption += (
+                ", its band goes from their 10th to their 90th percentile." if banded else "."
+            )
+        if (lines["state"] == "diverged").any():
+            caption += " A diverged trial is a line of its own."
+    elif (lines["n"] > 1).any():
         caption += "A line is the mean over a cell's seeds"
-        if _n_together(table) <= MAX_BANDS:
-            caption += ", its band goes from their smallest to their largest"
-        caption += "."
+        caption += ", its band goes from their smallest to their largest." if banded else "."
         if table.n_apart:
             caption += (
                 f" Where these do not all end alike, in {counted(table.n_apart, 'cell')}, each "
@@ -170,6 +182,8 @@ def _told(line: Any) -> str:
     """How one line ends."""
     name = ", ".join(short(level) for level in (line.hue, line.row, line.column) if level)
     name = f"{name or 'all cells'}{f', seed {line.seed}' if line.seed >= 0 else ''}"
+    if line.cell < 0:
+        name = f"{name}, {counted(line.n, 'trial')}"
     if math.isnan(line.end):
         return f"{name}: diverged before any finite loss"
     return f"{name}: {line.state}, {number(line.last)} at step {line.end:,.0f}"
@@ -184,7 +198,7 @@ def _looks(table: LossLines) -> str:
     n_never = int(lines["end"].isna().sum())
     if n_never:
         said += f" {counted(n_never, 'trial')} diverged before any, × at step 0."
-    if by.over:
+    if by.over and not table.together:
         said += f" Lines of one colour differ in {listed([short(factor) for factor in by.over])}."
     n_muted = len(table.hues) - MAX_LEVELS + 1 if len(table.hues) > MAX_LEVELS else 0
     if n_muted:
@@ -205,6 +219,8 @@ def _left_out(table: LossLines) -> str:
     gone = table.lines.loc[table.lines["last"] > top, "line"]
     n_above = len({*beyond, *gone})
     said = f" {counted(n_above, 'line')} cut off above {number(top)}." if n_above else ""
+    if table.n_left_out:
+        said += f" {counted(table.n_left_out, 'more diverged trial')}: no line."
     n_lost = sum(int(table.counts.get(state, 0)) for state in ("failed", "not run"))
     if n_lost:
         said += f" {counted(n_lost, 'trial')} that failed or did not run: no line."

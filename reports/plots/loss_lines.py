@@ -15,7 +15,14 @@ MAX_ROWS, MAX_COLUMNS, MAX_HUES = 6, 6, 40
 MAX_POINTS = 60
 """Points of a line; of a longer one each is the mean over several steps."""
 
+MAX_LINES = 600
+"""Lines of a figure; trials of more are taken together by how they ended."""
+
+MAX_DIVERGED = 3
+"""Diverged trials of a panel and colour that are then drawn: of those no mean is one of all."""
+
 _ALL_POINTS, _LEAST_POINTS = 12_000, 20  # of a figure, and of a line whatever the others take
+_BAND = (0.1, 0.9)  # quantiles of the trials that are taken together
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,16 +31,19 @@ class LossLines:
 
     Attributes:
         lines: A row for each line: ``line`` (its number), ``row``, ``column``, ``hue`` (levels),
-            ``state`` (how it ended), ``cell`` (its row in ``frames.cells``), ``seed`` (-1 for a
-            mean over several), ``n`` (trials), ``end`` and ``last`` (its last step and loss; NaN
-            for a trial that diverged before any finite loss).
-        points: ``line``, ``x`` (step), ``mean``, ``low`` and ``high`` (over the seeds).
+            ``state`` (how it ended), ``cell`` (its row in ``frames.cells``; -1 for a mean over
+            several), ``seed`` (likewise), ``n`` (trials), ``end`` and ``last`` (its last step and
+            loss; NaN for a trial that diverged before any finite loss).
+        points: ``line``, ``x`` (step), ``mean``, ``low`` and ``high`` (over the seeds; of trials
+            taken together their 10th and 90th percentile).
         arrangement: What tells the lines apart; ``column`` is the learning rate where that varies.
         rows: The levels told by rows in order; likewise ``columns`` and ``hues``.
         unit: Of the loss.
         counts: Trials by state.
         n_undrawn: Trials that ran and left no curve although they did not diverge.
         n_apart: Cells whose trials are drawn one by one.
+        together: Whether a line is the mean of all trials of a panel and colour that ended alike.
+        n_left_out: Diverged trials that are then not drawn.
         n_averaged: Neighbouring recorded steps in a point.
         frequencies: By row and column of a panel, what frequencies alone cost there; the mean over
             its trials.
@@ -49,6 +59,8 @@ class LossLines:
     counts: "pd.Series[int]"
     n_undrawn: int
     n_apart: int
+    together: bool
+    n_left_out: int
     n_averaged: int
     frequencies: Mapping[tuple[str, str], float]
 
@@ -58,7 +70,8 @@ def loss_lines(frames: Frames, ranking: Sequence[str]) -> LossLines | None:
 
     A cell whose trials all learnt or all stalled is a line: their mean. Where they end differently,
     or one is missing, each trial is a line of its own, so that no line is a mean of survivors. A
-    diverged trial is drawn up to its last finite loss.
+    diverged trial is drawn up to its last finite loss. Where that makes more than `MAX_LINES`, a
+    line is the mean over the trials of a panel and colour that all learnt, or that all stalled.
 
     Args:
         frames: The run.
@@ -79,22 +92,30 @@ def loss_lines(frames: Frames, ranking: Sequence[str]) -> LossLines | None:
     if arrangement.column == LEARNING_RATE:
         levels["column"] = [rate for rate in learning_rates(frames) if rate in levels["column"]]
     named = trials.assign(**{key: level_of(cells, factor) for key, factor in places.items()})
-    lines = (
-        named[named["line"] >= 0]
-        .groupby("line", as_index=False)
-        .agg(
-            **{key: (key, "first") for key in (*places, "state", "cell")},
-            seed=("seed", lambda seeds: seeds.iloc[0] if len(seeds) == 1 else -1),
-            n=("seed", "size"),
-            end=("end", "max"),
-            last=("last", "mean"),
-        )
+    together = int(named["line"].max()) >= MAX_LINES
+    n_left_out = 0
+    if together:
+        n_drawn = int((named["line"] >= 0).sum())
+        named = named.assign(line=_together(named))
+        n_left_out = n_drawn - int((named["line"] >= 0).sum())
+    grouped = named[named["line"] >= 0].groupby("line", as_index=False)
+    lines = grouped.agg(
+        **{key: (key, "first") for key in (*places, "state", "cell")},
+        cells=("cell", "nunique"),
+        seed=("seed", "first"),
+        n=("seed", "size"),
+        end=("end", "max"),
+        last=("last", "mean"),
     )
+    lines["seed"] = lines["seed"].where(lines["n"] == 1, -1)
+    lines["cell"] = lines["cell"].where(lines.pop("cells") == 1, -1)
     n_averaged = _n_averaged(curves, len(lines))
     apart = trials[trials["apart"] & (trials["line"] >= 0)]
     return LossLines(
         lines=lines,
-        points=_points(curves.assign(line=curves["trial"].map(trials["line"])), n_averaged),
+        points=_points(
+            curves.assign(line=curves["trial"].map(named["line"])), n_averaged, together=together
+        ),
         arrangement=arrangement,
         rows=tuple(levels["row"]),
         columns=tuple(levels["column"]),
@@ -103,6 +124,8 @@ def loss_lines(frames: Frames, ranking: Sequence[str]) -> LossLines | None:
         counts=trials["state"].value_counts(),
         n_undrawn=int((trials["state"].isin(RAN) & (trials["line"] < 0)).sum()),
         n_apart=int(apart["cell"].nunique()),
+        together=together,
+        n_left_out=n_left_out,
         n_averaged=n_averaged,
         frequencies=_frequencies(frames, named),
     )
@@ -147,6 +170,22 @@ def _with_lines(trials: pd.DataFrame) -> pd.DataFrame:
     return trials.assign(line=line, apart=~whole)
 
 
+def _together(trials: pd.DataFrame) -> "pd.Series[int]":
+    """The number of each trial's line where those that ended alike are taken together; -1: none.
+
+    Of the diverged ones of a panel and colour the first few are lines of their own.
+    """
+    drawn = trials["line"] >= 0
+    group = ["row", "column", "hue", "state"]
+    place = trials[drawn].groupby(group, sort=False).cumcount().reindex(trials.index)
+    diverged = trials["state"] == "diverged"
+    drawn &= ~diverged | (place < MAX_DIVERGED)
+    key = pd.MultiIndex.from_frame(trials[group].assign(own=place.where(diverged, -1))[drawn])
+    line = pd.Series(-1, index=trials.index)
+    line[drawn] = pd.factorize(key)[0]
+    return line
+
+
 def _arranged(cells: pd.DataFrame, ranking: Sequence[str]) -> Arrangement:
     """Rates by columns if they vary, and of the other factors the last one told by colour."""
     by_rate = LEARNING_RATE in cells and cells[LEARNING_RATE].nunique() > 1
@@ -178,15 +217,16 @@ def _n_averaged(curves: pd.DataFrame, n_lines: int) -> int:
     return int(-(-curves["step"].nunique() // n_points))
 
 
-def _points(curves: pd.DataFrame, n_averaged: int) -> pd.DataFrame:
+def _points(curves: pd.DataFrame, n_averaged: int, *, together: bool) -> pd.DataFrame:
     """Means over neighbouring steps and then over the trials of a line, with the range of these."""
     group = np.searchsorted(np.unique(curves["step"]), curves["step"]) // n_averaged
-    means = curves.assign(group=group).groupby(["line", "trial", "group"], as_index=False).mean()
-    return (
-        means.groupby(["line", "group"])
-        .agg(
-            x=("step", "mean"), mean=("value", "mean"), low=("value", "min"), high=("value", "max")
-        )
-        .reset_index()
-        .drop(columns="group")
+    drawn = curves.assign(group=group)[curves["line"] >= 0]
+    means = drawn.groupby(["line", "trial", "group"], as_index=False).mean()
+    grouped = means.groupby(["line", "group"])
+    points = grouped.agg(
+        x=("step", "mean"), mean=("value", "mean"), low=("value", "min"), high=("value", "max")
     )
+    if together:
+        low, high = (grouped["value"].quantile(share) for share in _BAND)
+        points = points.assign(low=low, high=high)
+    return points.reset_index().drop(columns="group")

@@ -8,6 +8,7 @@ import pandas as pd
 
 from reports.frames import Frames
 from reports.training.arrangement import Arrangement, arrange, level_of, present_levels
+from reports.training.best_rates import least_bad
 from reports.training.names import FINAL_LOSS, LEARNING_RATE
 from reports.training.outcomes import RAN, learning_rates, outcomes, rate_values
 
@@ -109,7 +110,7 @@ def _with_best(points: pd.DataFrame) -> pd.DataFrame:
         able = line[line["diverged"] < line["n"]]
         if able.empty or line["n_lost"].any():
             continue
-        place = able.sort_values(["diverged", "mean"], kind="stable").index[0]
+        place = able.index[least_bad(able["diverged"], able["mean"])]
         best[place] = True
         if len(line) > 1 and place in (line.index[0], line.index[-1]):
             edge[place] = "lowest" if place == line.index[0] else "highest"

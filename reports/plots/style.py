@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from reports.frames import Frames
 from reports.pairs import baseline_level, ordered_levels
+from reports.plots.svg import compact
 from reports.visible import HIDDEN
 from reports.wording import short
 
@@ -175,7 +176,7 @@ def draw(plot: Plot, *, alt: str, caption: str, warning: str = "") -> Drawing:
         canvas: Any = FigureCanvasSVG(figure)
         canvas.print_svg(buffer, metadata={"Date": None, "Creator": None})
     width, height = (round(float(side) * 96) for side in figure.get_size_inches())
-    light = buffer.getvalue().decode("utf-8")
+    light = compact(buffer.getvalue().decode("utf-8"))
     return Drawing(
         light=_uri(light),
         dark=_uri(in_the_dark(light)),

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reports.curves import Curve, curves
+from reports.curves import Curve, Ints, curves
 from reports.frames import Frames
 from reports.pairs import baseline_level, ordered_levels
 from reports.plots.style import MAX_LEVELS
@@ -72,6 +72,7 @@ def profile_table(
     drawn = (hues >= 0) & (columns >= 0)
     if not drawn.any():
         return None
+    cell, seed = data.cell[drawn], data.seed[drawn]
     rows = _summary(columns[drawn], hues[drawn], data.x[drawn], data.value[drawn])
     if data.about.scale == "log":
         rows[["mean", "low", "high"]] = np.exp(rows[["mean", "low", "high"]])
@@ -86,7 +87,7 @@ def profile_table(
         ),
         hue=hue,
         column=column,
-        n_trials=len(np.unique(np.stack([data.cell[drawn], data.seed[drawn]]), axis=1).T),
+        n_trials=1 + int(((np.diff(cell) != 0) | (np.diff(seed) != 0)).sum()),
         n_absent=data.n_absent,
         n_cancelled=data.n_cancelled,
         n_lost=data.n_lost,
@@ -112,21 +113,22 @@ def _codes(frames: Frames, data: Curve, factor: str, levels: list[str]) -> NDArr
     return np.asarray(code[data.cell], dtype=np.intp)
 
 
-def _summary(
-    column: NDArray[np.intp],
-    hue: NDArray[np.intp],
-    x: NDArray[np.int64],
-    value: NDArray[np.float64],
-) -> pd.DataFrame:
+def _summary(column: Ints, hue: Ints, x: Ints, value: NDArray[np.float64]) -> pd.DataFrame:
     """A row for each column, hue and x, in this order."""
-    order = np.lexsort((value, x, hue, column))
-    keys = np.stack([column, hue, x])[:, order]
-    starts = np.concatenate([[0], np.flatnonzero((np.diff(keys) != 0).any(axis=0)) + 1])
+    xs, place = np.unique(x, return_inverse=True)
+    n_hues = int(hue.max()) + 1
+    key = (column.astype(np.int64) * n_hues + hue) * len(xs) + place
+    if key.max() < np.iinfo(np.int16).max:
+        key = key.astype(np.int16)  # which is ordered in one pass over the values
+    by_value = np.argsort(value)
+    order = by_value[np.argsort(key[by_value], kind="stable")]
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(key[order])) + 1])
+    keys = {"column": column[order[starts]], "hue": hue[order[starts]], "x": x[order[starts]]}
     n = np.diff(np.append(starts, len(order)))
     ordered = value[order]
     return pd.DataFrame(
         {
-            **dict(zip(("column", "hue", "x"), keys[:, starts], strict=True)),
+            **keys,
             "mean": np.add.reduceat(ordered, starts) / n,
             "low": _quantile(ordered, starts, n, 0.1),
             "high": _quantile(ordered, starts, n, 0.9),

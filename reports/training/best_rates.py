@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from reports.frames import Frames
 from reports.panel import REASONS, Panel
@@ -148,12 +148,14 @@ def _choice(loss: Floats, diverged: Mask, seeds: Mask) -> int:
     if not seeds.any():
         return -1
 
-    def badness(rate: int) -> tuple[int, float]:
-        lost = diverged[rate] & seeds
-        left = loss[rate, seeds & ~lost]
-        return int(lost.sum()), float(left.mean()) if len(left) else np.inf
+    lost = diverged & seeds
+    left = [loss[rate, seeds & ~lost[rate]] for rate in range(len(loss))]
+    return least_bad(lost.sum(axis=1), [one.mean() if len(one) else np.inf for one in left])
 
-    return min(range(len(loss)), key=badness)
+
+def least_bad(n_diverged: ArrayLike, loss: ArrayLike) -> int:
+    """The first of the rates with the lowest loss, of those at which the fewest diverged."""
+    return int(np.lexsort([np.asarray(loss), np.asarray(n_diverged)])[0])
 
 
 def _sensitivity(loss: Floats, initial: Floats, diverged: Mask) -> Floats:

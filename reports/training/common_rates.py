@@ -7,6 +7,7 @@ import pandas as pd
 
 from reports.adjustment import with_intervals
 from reports.conditional import CONDITIONAL_COLUMNS, NAMES, at_levels
+from reports.effects_section import unjudged
 from reports.estimates import estimates
 from reports.frames import Frames
 from reports.intervals import false_coverage_levels
@@ -61,10 +62,9 @@ def common_rates_section(table: pd.DataFrame) -> Table | None:
     """
     if table.empty:
         return None
-    listed = list(records(table.head(MAX_EFFECTS)))
-    shown = beyond_noise(table).to_numpy(dtype=bool)
-    lost = has_survivors_only(table).to_numpy(dtype=bool)
-    rows = [_common(row, shown[i], lost[i]) for i, row in enumerate(listed)]
+    told = table.assign(shown=beyond_noise(table), lost=has_survivors_only(table))
+    listed = list(records(told.head(MAX_EFFECTS)))
+    rows = [_common(row) for row in listed]
     columns = {
         "Change": False,
         "Learning rate of both": True,
@@ -86,27 +86,19 @@ def common_rates_section(table: pd.DataFrame) -> Table | None:
             f"{MAX_EFFECTS} of {len(table):,} effects; all are in "
             "tables/effects_at_common_rates.csv."
         )
-    classes = ["" if shown[i] else "faint" for i in range(len(listed))]
+    classes = ["" if row.shown else "faint" for row in listed]
     return make_table(caption, columns, rows, classes, note, [row.metric for row in listed])
 
 
-def _common(row: Any, shown: bool, lost: bool) -> list[str]:
-    verdict = "beyond noise, exploratory" if shown else "inside noise"
-    if lost:
-        verdict = "values lost, no conclusion"
-    elif not row.n_pairs:
-        verdict = "not compared"
-    elif pd.isna(row.within_noise):
-        verdict = "one seed, no interval" if row.n_seeds == 1 else "seeds agree, no interval"
-    elif row.unchanged:
-        verdict = "unchanged"
+def _common(row: Any) -> list[str]:
+    judged = "beyond noise, exploratory" if row.shown else "inside noise"
     ends = (row.low, row.high)
     return [
         f"{row.factor}: {row.reference} → {row.level}",
         row.level_2,
         change(row.estimate, row.scale, *ends) if row.n_pairs else "—",
         "—" if pd.isna(row.low) else bounds(*ends, row.scale, row.estimate),
-        verdict,
+        unjudged(row) or judged,
         number(row.n_pairs),
         number(row.n_seeds),
         number(row.n_dropped),

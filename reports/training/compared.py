@@ -1,18 +1,28 @@
-"""Everything that is compared of a run: as it was run, and with each setting at its own best rate.
+"""Everything that is made of a run: as it was run, and with each setting at its own best rate.
 
 What is looked at together is adjusted together: where a run varies the learning rate, effects at
 the best rate and the others are one family, and so are interactions.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import pandas as pd
 
 from reports import effects, interactions
+from reports.cautions import Cautions, JointCautions, cautions, joint_cautions
+from reports.finding import Finding
 from reports.frames import Frames
 from reports.panel import Panel, panel
 from reports.training.at_best_rate import frames_at_best_rate, panel_at_best_rate
 from reports.training.best_rates import BestRates, best_rates
+from reports.training.common_rates import effects_at_common_rates
+from reports.training.names import MEASURE
+from reports.training.prediction import predictions
+from reports.training.rate_tables import best_rate_table
+from reports.training.survival import survival, survival_finding
+from reports.training.told import findings_at_best_rate, rate_findings
+from reports.variance import share_of_variance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,22 +43,85 @@ class AtBestRate:
     effects: pd.DataFrame
     interactions: pd.DataFrame
 
+    @cached_property
+    def beside(self) -> Cautions:
+        """What is said beside these effects."""
+        return cautions(self.frames, self.effects)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """What a report says of a run rests on this.
+    """What page and tables say of a run rests on this; what not all of them need is made once, when
+    it is first asked for.
 
     Attributes:
+        frames: The run.
         data: `reports.panel.panel` of the run.
         effects: `reports.effects.comparisons` of it.
         interactions: `reports.interactions.interaction_comparisons` of it.
         at_best: The run at the best learning rates, or None where it does not vary them.
     """
 
+    frames: Frames
     data: Panel
     effects: pd.DataFrame
     interactions: pd.DataFrame
     at_best: AtBestRate | None
+
+    @cached_property
+    def beside(self) -> Cautions:
+        """`reports.cautions.cautions` of it."""
+        return cautions(self.frames, self.effects)
+
+    @cached_property
+    def joint(self) -> JointCautions:
+        """`reports.cautions.joint_cautions` of it."""
+        return joint_cautions(self.frames, self.interactions)
+
+    @cached_property
+    def variance(self) -> pd.DataFrame:
+        """`reports.variance.share_of_variance` of it."""
+        return share_of_variance(self.frames, self.data)
+
+    @property
+    def trained(self) -> bool:
+        """Whether anything was to be trained."""
+        return bool((self.frames.trials["measure"] == MEASURE).any())
+
+    @cached_property
+    def survival(self) -> pd.DataFrame:
+        """`reports.training.survival.survival` of it."""
+        return survival(self.frames)
+
+    @cached_property
+    def ended(self) -> Finding | None:
+        """`reports.training.survival.survival_finding` of it."""
+        return survival_finding(self.frames)
+
+    @cached_property
+    def predictions(self) -> pd.DataFrame:
+        """`reports.training.prediction.predictions` of it."""
+        return predictions(self.frames, self.data)
+
+    @cached_property
+    def common(self) -> pd.DataFrame:
+        """`reports.training.common_rates.effects_at_common_rates` of it."""
+        return effects_at_common_rates(self.frames, self.data)
+
+    @cached_property
+    def best_rates(self) -> pd.DataFrame:
+        """`reports.training.rate_tables.best_rate_table` of it, or a table of nothing."""
+        return pd.DataFrame() if self.at_best is None else best_rate_table(self.at_best, self.data)
+
+    @cached_property
+    def rate_findings(self) -> list[Finding]:
+        """`reports.training.told.rate_findings` of it."""
+        return rate_findings(self.frames, self, self.beside)
+
+    @cached_property
+    def findings_at_best_rate(self) -> list[Finding]:
+        """`reports.training.told.findings_at_best_rate` of it; none where there is no such run."""
+        return [] if self.at_best is None else findings_at_best_rate(self.effects, self.at_best)
 
 
 def compare(frames: Frames) -> Compared:
@@ -62,6 +135,7 @@ def compare(frames: Frames) -> Compared:
     of_run = effects.pair_estimates(frames, data), interactions.quadruple_estimates(frames, data)
     if rates is None:
         return Compared(
+            frames=frames,
             data=data,
             effects=effects.adjusted(of_run[0]),
             interactions=interactions.adjusted(of_run[1]),
@@ -78,6 +152,7 @@ def compare(frames: Frames) -> Compared:
         interactions.adjusted(_joined(of_run[1], of_best[1])), len(of_run[1])
     )
     return Compared(
+        frames=frames,
         data=data,
         effects=pairs,
         interactions=fours,

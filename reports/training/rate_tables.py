@@ -1,7 +1,7 @@
 """The best learning rate of every setting, as a table and in sentences."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,16 +12,18 @@ from reports.listing import Table, make_table
 from reports.panel import REASONS, Panel
 from reports.records import records
 from reports.training.best_rates import HIGHEST, LOWEST, BestRates
-from reports.training.compared import AtBestRate
 from reports.training.names import FINAL_LOSS, LEARNT, MEASURE, SENSITIVITY, at_best_rate
 from reports.wording import counted, listed, number
+
+if TYPE_CHECKING:
+    from reports.training.compared import AtBestRate
 
 MAX_SETTINGS = 100
 
 Floats = NDArray[np.float64]
 
 
-def best_rate_table(at_best: AtBestRate, data: Panel) -> pd.DataFrame:
+def best_rate_table(at_best: "AtBestRate", data: Panel) -> pd.DataFrame:
     """The best learning rate of each setting, in the grid's order.
 
     Columns: ``cell``, ``setting``, ``best_rate`` (which all seeds together choose; ``""`` if no

@@ -4,22 +4,19 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from reports.cautions import Cautions, cautions
 from reports.effects_section import effects_section
 from reports.finding import Finding
 from reports.frames import Frames
 from reports.listing import Table
 from reports.plots.style import Drawing
 from reports.ranking import BUDGET
-from reports.training.common_rates import common_rates_section, effects_at_common_rates
+from reports.training.common_rates import common_rates_section
 from reports.training.compared import AtBestRate, Compared
 from reports.training.figures import training_figures
-from reports.training.names import LEARNING_RATE, MEASURE
-from reports.training.prediction import predictions
+from reports.training.names import LEARNING_RATE
 from reports.training.prediction_section import prediction_findings, predictions_section
-from reports.training.rate_tables import best_rate_findings, best_rate_table, best_rates_section
-from reports.training.survival import survival_finding, survival_section
-from reports.training.told import findings_at_best_rate, rate_findings
+from reports.training.rate_tables import best_rate_findings, best_rates_section
+from reports.training.survival import survival_section
 
 READ_RATES = (
     "Two comparisons stand side by side. With each at its own best learning rate the rate of a "
@@ -66,34 +63,29 @@ class TrainingSection:
     predictions: Table | None
 
 
-def training_section(
-    frames: Frames, compared: Compared, beside: Cautions
-) -> TrainingSection | None:
+def training_section(frames: Frames, compared: Compared) -> TrainingSection | None:
     """The section, or None where nothing was to be trained.
 
     Args:
         frames: The run.
         compared: `reports.training.compared.compare` of it.
-        beside: `reports.cautions.cautions` of it.
     """
-    if not (frames.trials["measure"] == MEASURE).any():
+    if not compared.trained:
         return None
-    ended = survival_finding(frames)
-    foretold = predictions(frames, compared.data)
+    foretold = compared.predictions
     at_best = compared.at_best
-    findings = [ended] if ended else []
-    rates, common = pd.DataFrame(), pd.DataFrame()
+    findings = [compared.ended] if compared.ended else []
+    rates, common = compared.best_rates, pd.DataFrame()
     if at_best is not None:
         optimistic = at_best.rates.optimistic
-        rates = best_rate_table(at_best, compared.data)
-        common = effects_at_common_rates(frames, compared.data)
+        common = compared.common
         findings += best_rate_findings(rates, optimistic=optimistic)
-        findings += rate_findings(frames, compared, beside)
-        findings += findings_at_best_rate(compared.effects, at_best)
+        findings += compared.rate_findings
+        findings += compared.findings_at_best_rate
     return TrainingSection(
         figures=training_figures(frames, compared.effects),
         findings=[*findings, *prediction_findings(foretold)],
-        survival=survival_section(frames),
+        survival=survival_section(frames, compared.survival),
         notes=[READ_RATES, READ_SENSITIVITY] if at_best else [],
         best_rates=best_rates_section(rates, optimistic=optimistic) if at_best else None,
         effects=_effects(compared.effects, at_best, primary=True),
@@ -110,7 +102,7 @@ def _effects(effects: pd.DataFrame, at_best: AtBestRate | None, *, primary: bool
     budgets = effects[(effects["metric"] == BUDGET) & (effects["factor"] != LEARNING_RATE)]
     own = at_best.effects
     both = pd.concat([own, budgets.assign(primary=not primary)], ignore_index=True)
-    table = effects_section(both, primary=primary, beside=cautions(at_best.frames, own))
+    table = effects_section(both, primary=primary, beside=at_best.beside)
     if table is None:
         return None
     how = "Each at its own best learning rate. "

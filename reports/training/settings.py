@@ -5,6 +5,7 @@ Shapes: C cells, G settings.
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -32,7 +33,7 @@ class Settings:
     def __len__(self) -> int:
         return len(self.cells)
 
-    @property
+    @cached_property
     def labels(self) -> list[str]:
         """(G,) what each is called: its levels, or ``every cell`` where nothing else is varied."""
         return [str(label) for label in self.cells["label"]]

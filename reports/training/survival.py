@@ -45,9 +45,12 @@ def column_of(state: str) -> str:
     return f"n_{state.replace(' ', '_')}"
 
 
-def survival_section(frames: Frames) -> Table | None:
-    """A row a setting, a column a learning rate: how the trials of all seeds ended."""
-    table = survival(frames)
+def survival_section(frames: Frames, table: pd.DataFrame | None = None) -> Table | None:
+    """A row a setting, a column a learning rate: how the trials of all seeds ended.
+
+    ``table`` is `survival` of the run, if already computed.
+    """
+    table = survival(frames) if table is None else table
     table = table[table["n_trials"] > 0]
     if table.empty:
         return None

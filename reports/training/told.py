@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -25,19 +26,19 @@ from reports.frames import Frames
 from reports.pairs import pairs
 from reports.ranking import BUDGET, importance
 from reports.records import records
-from reports.training.common_rates import effects_at_common_rates
-from reports.training.compared import AtBestRate, Compared
 from reports.training.disagreements import disagreements
 from reports.training.names import AT_BEST_RATE, LEARNING_RATE, MEASURE
-from reports.training.survival import survival_finding
 from reports.wording import counted
+
+if TYPE_CHECKING:
+    from reports.training.compared import AtBestRate, Compared
 
 _ORDER = (RATES, MOST, DEPENDS, EFFECT, INTERACTION, UNDECIDED, NOISE, EXPLORATORY, PLACEBO)
 _OF_EFFECTS = (MOST, DEPENDS, EFFECT, INTERACTION, UNDECIDED)
 
 
 def all_findings(
-    frames: Frames, compared: Compared, beside: Cautions, joint: JointCautions
+    frames: Frames, compared: "Compared", beside: Cautions, joint: JointCautions
 ) -> list[Finding]:
     """What a run shows, in one list ordered as `reports.findings.state_findings` orders it.
 
@@ -53,7 +54,6 @@ def all_findings(
         beside: `reports.cautions.cautions` of it.
         joint: `reports.cautions.joint_cautions` of it.
     """
-    ended = survival_finding(frames)
     findings = state_findings(
         frames,
         compared.effects,
@@ -63,14 +63,14 @@ def all_findings(
         joint=joint,
     )
     at_best = compared.at_best
-    first = [] if ended is None else [ended]
+    first = [] if compared.ended is None else [compared.ended]
     if at_best is None:
         return _after_warnings(first, findings)
     averaged = _averaged(frames, findings, len(at_best.rates.rates))
-    own = findings_at_best_rate(compared.effects, at_best)
+    own = compared.findings_at_best_rate
     weights = _weights(compared.effects) | _weights(at_best.effects)
     merged = heapq.merge(_ranked(averaged, weights), _ranked(own, weights), key=lambda one: one[0])
-    first += rate_findings(frames, compared, beside)
+    first += compared.rate_findings
     return _after_warnings(first, [finding for _, finding in merged])
 
 
@@ -80,7 +80,7 @@ def _after_warnings(first: list[Finding], findings: list[Finding]) -> list[Findi
     return [*findings[:n], *first, *findings[n:]]
 
 
-def rate_findings(frames: Frames, compared: Compared, beside: Cautions) -> list[Finding]:
+def rate_findings(frames: Frames, compared: "Compared", beside: Cautions) -> list[Finding]:
     """Effects that are others with each setting at its own best rate; none without such rates.
 
     Arguments are those of `all_findings`.
@@ -89,12 +89,11 @@ def rate_findings(frames: Frames, compared: Compared, beside: Cautions) -> list[
         return []
     info = frames.metric_info[frames.metric_info["form"] == "metric"]
     units = dict(zip(info["metric"], info["unit"], strict=True))
-    common = effects_at_common_rates(frames, compared.data)
     own = compared.at_best.effects
-    return list(disagreements(compared.effects, own, common, units, beside))
+    return list(disagreements(compared.effects, own, compared.common, units, beside))
 
 
-def findings_at_best_rate(effects: pd.DataFrame, at_best: AtBestRate) -> list[Finding]:
+def findings_at_best_rate(effects: pd.DataFrame, at_best: "AtBestRate") -> list[Finding]:
     """What levels do with each setting at its own best rate, and which of those rates are at an
     edge of the grid.
 
@@ -123,7 +122,7 @@ def findings_at_best_rate(effects: pd.DataFrame, at_best: AtBestRate) -> list[Fi
     return [told(one) for one in findings]
 
 
-def _edges(at_best: AtBestRate) -> Mapping[tuple[str, str], tuple[int, int]]:
+def _edges(at_best: "AtBestRate") -> Mapping[tuple[str, str], tuple[int, int]]:
     """For each level how many of the settings it is compared over have their best rate at an edge
     of the grid, and how many there are."""
     at_edge = np.array([bool(edge) for edge in at_best.rates.edge], dtype=bool)
@@ -136,7 +135,7 @@ def _edges(at_best: AtBestRate) -> Mapping[tuple[str, str], tuple[int, int]]:
 
 
 def _edge(
-    finding: Finding, at_best: AtBestRate, edges: Mapping[tuple[str, str], tuple[int, int]]
+    finding: Finding, at_best: "AtBestRate", edges: Mapping[tuple[str, str], tuple[int, int]]
 ) -> str:
     """How many of a finding's settings have their best rate at an edge of the grid."""
     info = at_best.frames.metric_info.set_index("metric")["measure"]

@@ -210,3 +210,21 @@ def test_a_reader_cannot_write(store: Store) -> None:
         ),
     ):
         reader.record(result())
+
+
+def test_long_frames_are_read_in_parts_with_texts_as_categories(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ablations.storage.frames._ROWS", 2)
+    store.begin(PLAN)
+    values = [1.0, float("nan"), float("-inf"), 0.5, 2.0]
+    for name in ("b", "a"):
+        profiles = {"flow.block": ProfileValues.along("depth", values)}
+        store.record(result(name, metrics={"flow.ratio": 2}, profiles=profiles))
+    frames = store.frames()
+    assert frames.profiles["cell"].to_list() == ["b"] * 5 + ["a"] * 5
+    assert frames.profiles["position"].to_list() == [*range(5)] * 2
+    assert frames.profiles["value"].to_numpy() == pytest.approx(values * 2, nan_ok=True)
+    for frame in (frames.profiles, frames.metrics):
+        texts = [name for name, dtype in frame.dtypes.items() if dtype == "category"]
+        assert texts == [name for name in frame if name in ("cell", "metric", "profile", "axis")]

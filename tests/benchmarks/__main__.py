@@ -1,6 +1,7 @@
 """Runs the contenders in turn, round by round, and tells ratios with their spread.
 
     python -m tests.benchmarks [--rounds 5] [--trials 4] [--seeds 3] [--json FILE] [WIDTH ...]
+    python -m tests.benchmarks --reports CELLS [CELLS ...] [--seeds 3] [--json FILE]
 
 Machines are noisy: no time is judged, and every ratio is of two that ran in the same round. The
 peers beside `bare` need the extra `bench`.
@@ -22,6 +23,7 @@ import torch
 
 from tests.benchmarks.engine import carried
 from tests.benchmarks.peers import Size, Trial, peers
+from tests.benchmarks.reporting import report_rows, reports_shown
 
 ENGINE, MEASURING = "ablations", "ablations, within trials"
 
@@ -97,10 +99,16 @@ def main() -> None:
     parser.add_argument("--depth", type=int, default=12)
     parser.add_argument("--tokens", type=int, default=128)
     parser.add_argument("--json", type=Path)
+    parser.add_argument(
+        "--reports", nargs="+", type=int, metavar="CELLS", help="time reports of so many instead"
+    )
     asked = parser.parse_args()
     torch.set_num_threads(1)
     document: dict[str, object] = {"environment": environment(), "widths": {}}
-    for width in asked.widths:
+    if asked.reports:
+        document["reports"] = report_rows(asked.reports, asked.seeds)
+        print(reports_shown(document["reports"]))  # type: ignore[arg-type]
+    for width in () if asked.reports else asked.widths:
         size = Size(d_model=width, depth=asked.depth, tokens=asked.tokens)
         rows = table(rounds(size, asked.rounds, asked.trials, asked.seeds))
         document["widths"] |= {width: rows}  # type: ignore[operator]

@@ -296,3 +296,63 @@ def test_a_run_whose_trials_all_diverged_is_drawn() -> None:
     crosses = [line for axes in figure.axes for line in axes.lines if line.get_marker() == "x"]
     assert len(crosses) == 8
     assert {axes.get_yscale() for axes in figure.axes} == {"linear"}
+
+
+def test_of_too_many_lines_those_are_taken_together_that_ended_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("reports.plots.loss_lines.MAX_LINES", 8)
+    grid = GRID | {"training.warmup_steps": ["0", "50"]}
+    four = [(AT_MOST | {"placement": "pre", "initializer": "normal"}, seed) for seed in (0, 1)]
+    frames = training_run(grid, noise=0.001, shared=0, diverged=four)
+    ranking = [*RANKING, "training.warmup_steps"]
+    table = made(frames, ranking)
+    assert table.together
+    found = table.lines.set_index(["row", "hue", "column", "state"])
+    assert found["n"].to_dict() == {
+        ("pre", "normal", "0.0003", "learnt"): 6,
+        ("pre", "normal", "0.003", "diverged"): 1,
+        ("pre", "normal", "0.003", "learnt"): 2,
+        ("pre", "xavier", "0.0003", "learnt"): 6,
+        ("pre", "xavier", "0.003", "learnt"): 6,
+        ("post", "normal", "0.0003", "learnt"): 6,
+        ("post", "normal", "0.003", "stalled"): 6,
+        ("post", "xavier", "0.0003", "learnt"): 6,
+        ("post", "xavier", "0.003", "stalled"): 6,
+    }
+    diverged = table.lines[table.lines["state"] == "diverged"]
+    assert (len(diverged), table.n_left_out) == (3, 1)
+    assert (diverged["cell"] >= 0).all()
+    assert (diverged["seed"] >= 0).all()
+    line = table.lines[table.lines["row"] == "post"].iloc[0]
+    rows = [i for i, cell in frames.cells.iterrows()
+            if (cell["placement"], cell["initializer"], cell["training.learning_rate"])
+            == (line["row"], line["hue"], line["column"])]  # fmt: skip
+    values = pd.concat([curve(frames, int(str(i))) for i in rows], axis=1)
+    points = table.points[table.points["line"] == line["line"]]
+    assert points["mean"].to_numpy() == pytest.approx(values.mean(axis=1).to_numpy())
+    for share, column in ((0.1, "low"), (0.9, "high")):
+        assert points[column].to_numpy() == pytest.approx(values.quantile(share, axis=1).to_numpy())
+    alt, caption = describe_losses(table)
+    assert "normal, pre, 0.0003, 6 trials: learnt, " in alt
+    assert (
+        ". There are too many to draw one by one. A line is the mean over the trials of a panel "
+        "and colour that ended alike, 2 to 6 trials, its band goes from their 10th to their 90th "
+        "percentile. A diverged trial is a line of its own. Dashed: stalled. ×: the last finite "
+        "loss of a diverged trial."
+    ) in caption
+    assert caption.endswith(" 1 more diverged trial: no line.")
+    plot_losses(table, frames)
+
+
+def test_of_too_many_that_all_diverged_a_few_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reports.plots.loss_lines.MAX_LINES", 4)
+    everywhere = [({}, seed) for seed in range(5)]
+    frames = training_run({"placement": ["pre"]}, seeds=5, diverged=everywhere)
+    table = made(frames, [])
+    assert (table.together, len(table.lines), table.n_left_out) == (True, 3, 2)
+    assert describe_losses(table)[1] == (
+        "training.loss (unit) by step: 5 trials diverged. There are too many to draw one by one. A "
+        "diverged trial is a line of its own. ×: the last finite loss of a diverged trial. 2 more "
+        "diverged trials: no line."
+    )

@@ -1,6 +1,8 @@
 """Effects at the best rates and the others are adjusted as the one family they are."""
 
+from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,13 +11,14 @@ from pandas.testing import assert_frame_equal
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from reports import Frames
+from reports import Frames, write
 from reports.conditional import CONDITIONAL_COLUMNS, NAMES, at_levels, conditional_effects
 from reports.effects import comparisons
 from reports.estimates import estimates
 from reports.interactions import interaction_comparisons
 from reports.pairs import pairs
 from reports.panel import Panel, panel
+from reports.training import compared as compared_module
 from reports.training.at_best_rate import frames_at_best_rate, panel_at_best_rate
 from reports.training.best_rates import best_rates
 from reports.training.common_rates import common_rates_section, effects_at_common_rates
@@ -212,3 +215,27 @@ def test_lost_and_single_seeds_are_told_at_common_rates() -> None:
     assert {row[4] for row in table.rows} >= {"one seed, no interval"}
     none = training_run({"placement": ["pre", "post"]})
     assert common_rates_section(effects_at_common_rates(none, panel(none))) is None
+
+
+def test_page_and_tables_make_everything_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made: Counter[str] = Counter()
+
+    def counting(name: str) -> None:
+        work = getattr(compared_module, name)
+
+        def counted(*given: object, **named: object) -> object:
+            made[name] += 1
+            return work(*given, **named)
+
+        monkeypatch.setattr(compared_module, name, counted)
+
+    once = (
+        *("joint_cautions", "share_of_variance", "survival", "survival_finding", "predictions"),
+        *("effects_at_common_rates", "best_rate_table", "rate_findings", "findings_at_best_rate"),
+    )
+    for name in (*once, "cautions"):
+        counting(name)
+    write(training_run(seeds=2), tmp_path)
+    assert made == dict.fromkeys(once, 1) | {"cautions": 2}  # of the run, and at the best rates

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from reports import Frames, write
-from reports.cautions import cautions
 from reports.page import render
 from reports.training.compared import compare
 from reports.training.section import READ_RATES, TrainingSection, training_section
@@ -25,7 +24,7 @@ TABLES = {
 
 def section(frames: Frames) -> TrainingSection | None:
     found = compare(frames)
-    return training_section(frames, found, cautions(frames, found.effects))
+    return training_section(frames, found)
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +144,7 @@ def test_corners_give_a_section(state: str) -> None:
         run = set_state(frames, rows, state, message="m")
         made = section(run)
         assert made is not None
-        assert training_tables(run, compare(run)).keys() == TABLES
+        assert training_tables(compare(run)).keys() == TABLES
         assert made.best_rates is not None
         assert len(made.best_rates.rows) == 2
 

@@ -13,9 +13,12 @@ from typing import Any
 
 import pytest
 
+from ablations.library import write_report
 from ablations.results import ArrayValues, ProfileValues
+from ablations.storage import schema
 from ablations.storage.schema import DIGESTS
 from ablations.store import DamagedStore, NotAStore, Store, StoreError
+from tests.ablations.followers import run
 from tests.ablations.storage.mounted import ROOT
 from tests.ablations.stores import PLAN, result
 
@@ -201,3 +204,30 @@ def test_an_older_layout_is_read_and_brought_up_to_date(whole: Path) -> None:
         assert connection.execute("SELECT count(*) FROM digests").fetchone() == (4,)
         (sql,) = connection.execute("SELECT sql FROM sqlite_schema WHERE name = 'digests'")
     assert sql[0] in DIGESTS
+
+
+def test_a_run_looks_through_its_file_as_it_begins_and_a_report_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    looked: list[Path] = []
+    look = schema._check
+
+    def counted(connection: sqlite3.Connection, path: Path, whole: bool = True) -> int:
+        looked.extend([path] * whole)
+        return look(connection, path, whole)
+
+    monkeypatch.setattr(schema, "_check", counted)
+    monkeypatch.setattr("reports.write", lambda frames, out: out / "report.html")
+    run(tmp_path)
+    assert looked == [tmp_path / "results.sqlite"]
+    assert write_report(tmp_path) == tmp_path / "report.html"
+    assert looked == [tmp_path / "results.sqlite"] * 2
+
+
+def test_damage_after_a_run_is_told_by_the_next_report(tmp_path: Path) -> None:
+    run(tmp_path)
+    with contextlib.closing(sqlite3.connect(tmp_path / "results.sqlite")) as connection:
+        connection.execute("UPDATE metrics SET value = value + 1 WHERE seed = 1")
+        connection.commit()
+    with pytest.raises(DamagedStore, match=r"gradient_flow of cell .*, seed 1, is not as it was"):
+        write_report(tmp_path)

@@ -1,0 +1,70 @@
+"""Reports of runs that never happened, large ones among them: processor time, memory, size.
+
+Each is written in a process of its own, from frames as an opened store gives them.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import tempfile
+import time
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+
+from tests.benchmarks.simulated_runs import simulated
+
+INITIAL, TRAINED = "parameters, gradient_flow", "training"
+
+
+def report_rows(cells: Sequence[int] = (72, 10_000), seeds: int = 3) -> list[dict[str, object]]:
+    """Of a report of each size, at initialization and of a training, what it took.
+
+    ``rows`` are those of its frames; ``seconds`` are of all processors, imports and drawing among
+    them; ``peak_mib`` is the most memory held, frames and all; ``html_bytes`` the page's size.
+    """
+    fresh = multiprocessing.get_context("spawn")
+    rows: list[dict[str, object]] = []
+    for n, measures in product(cells, (INITIAL, TRAINED)):
+        with fresh.Pool(1) as pool:
+            rows.append(pool.apply(_report, (n, seeds, measures)))
+    return rows
+
+
+def _report(n: int, seeds: int, measures: str) -> dict[str, object]:
+    frames = simulated(n, seeds, trained=measures == TRAINED)
+    Path("/proc/self/clear_refs").write_text("5")  # forgets what making them took
+    begun = time.process_time()
+    import reports
+
+    with tempfile.TemporaryDirectory() as folder:
+        page = reports.write(frames, folder)
+        seconds = time.process_time() - begun
+        size = page.stat().st_size
+    return {
+        "cells": len(frames.cells),
+        "seeds": seeds,
+        "measures": measures,
+        "rows": len(frames.trials) + len(frames.metrics) + len(frames.profiles),
+        "seconds": seconds,
+        "peak_mib": _peak_kib() / 1024,
+        "html_bytes": size,
+    }
+
+
+def _peak_kib() -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+
+
+def reports_shown(rows: Sequence[dict[str, object]]) -> str:
+    """The table as Markdown."""
+    lines = [f"| {' | '.join(rows[0])} |", "|---" * len(rows[0]) + "|"]
+    lines += [f"| {' | '.join(map(_written, row.values()))} |" for row in rows]
+    return "\n".join(lines)
+
+
+def _written(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:,.1f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
