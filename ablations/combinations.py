@@ -70,6 +70,35 @@ def combinations(grid: Grid) -> Iterator[dict[str, Level]]:
         }
 
 
+def label(factors: Sequence[Factor], places: Sequence[int]) -> str:
+    """The levels of a cell, as a person reads them."""
+    chosen = zip(factors, places, strict=True)
+    return " ".join([f"{factor.name}={factor.levels[place].label}" for factor, place in chosen])
+
+
+def baseline_number(grid: Grid) -> int:
+    """The number of the baseline cell."""
+    if grid.design != "full":
+        return 0
+    number = 0
+    for factor in grid.factors:
+        number = number * len(factor.levels) + _place(factor, grid.baseline[factor.name])
+    return number
+
+
+def pairs(grid: Grid, factor: Factor) -> Iterator[tuple[int, int]]:
+    """The numbers of cells that differ in a factor alone: the first of them, and each other."""
+    of, size = grid.factors.index(factor), len(factor.levels)
+    if grid.design != "full":
+        start = 1 + sum(len(other.levels) - 1 for other in grid.factors[:of])
+        yield from ((0, number) for number in range(start, start + size - 1))
+        return
+    stride = math.prod(len(other.levels) for other in grid.factors[of + 1 :])
+    for number in range(count(grid)):
+        if number // stride % size == 0:
+            yield from ((number, number + place * stride) for place in range(1, size))
+
+
 def _place(factor: Factor, label: str) -> int:
     return next(place for place, level in enumerate(factor.levels) if level.label == label)
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ablations.architecture import Architecture
-from ablations.combinations import count, places
+from ablations.combinations import count, label, places
 from ablations.grids.document import Fault
 from ablations.grids.placebo import LEVELS, PLACEBO, level_path
 from ablations.made import Made
@@ -56,7 +56,7 @@ class Cell:
     @property
     def label(self) -> str:
         """The levels, as a person reads them."""
-        return " ".join(f"{name}={label}" for name, label in self.levels.items())
+        return label(self.factors, self.places)
 
     @cached_property
     def content(self) -> Mapping[str, Any]:
@@ -98,17 +98,17 @@ def check_levels(grid: Grid, cells: Iterable[Cell]) -> None:
 
     Raises: GridError with every such level and the reasons.
     """
-    reasons: dict[tuple[str, str], set[str]] = {
-        (factor.name, level.label): set() for factor in grid.factors for level in factor.levels
+    reasons: dict[tuple[int, int], set[str]] = {
+        (of, place): set() for of, f in enumerate(grid.factors) for place in range(len(f.levels))
     }
-    alive: set[tuple[str, str]] = set()
+    alive: set[tuple[int, int]] = set()
     for cell in cells:
-        for pair in cell.levels.items():
-            if cell.skipped is None:
-                alive.add(pair)
-            else:
-                reasons[pair].add(cell.skipped)
-        if grid.design == "one_at_a_time" and cell.skipped and cell.levels == grid.baseline:
+        if cell.skipped is None:
+            alive.update(enumerate(cell.places))
+            continue
+        for pair in enumerate(cell.places):
+            reasons[pair].add(cell.skipped)
+        if grid.design == "one_at_a_time" and cell.levels == grid.baseline:
             words = "the baseline, with which every other cell is compared, is skipped: "
             raise grid.document.error([Fault(("design",), words + cell.skipped)])
     if not alive:
@@ -116,13 +116,13 @@ def check_levels(grid: Grid, cells: Iterable[Cell]) -> None:
         raise grid.document.error([Fault(("factors",), words, True)])
     faults = [
         Fault(
-            level_path(factor.name, i),
+            level_path(factor.name, place),
             f"every cell with {factor.name}={level.label} is skipped: "
-            + "; ".join(sorted(reasons[factor.name, level.label])),
+            + "; ".join(sorted(reasons[of, place])),
         )
-        for factor in grid.factors
-        for i, level in enumerate(factor.levels)
-        if (factor.name, level.label) not in alive
+        for of, factor in enumerate(grid.factors)
+        for place, level in enumerate(factor.levels)
+        if (of, place) not in alive
     ]
     if faults:
         raise grid.document.error(faults)
@@ -205,7 +205,7 @@ class _Maker:
         self._exclusions = [
             (
                 [
-                    (names.index(name), {i for i, l in enumerate(f.levels) if l.label == label})
+                    (names.index(name), {i for i, at in enumerate(f.levels) if at.label == label})
                     for name, label in exclusion.when.items()
                     for f in [grid.factors[names.index(name)]]
                 ],
@@ -219,7 +219,8 @@ class _Maker:
     def repeats(self) -> bool:
         """Whether two cells of a full design may be the same: what factors make of a key or of an
         option is, at two combinations of their levels."""
-        return any(varied.repeats for varied in (*self._keys, *self._measures))
+        keys = any(varied.repeats for varied in self._keys)
+        return keys or any(measure.repeats for measure in self._measures)
 
     def cell(self, number: int) -> Cell:
         """The cell of that number."""
@@ -255,7 +256,7 @@ class _Maker:
 
     def _excluded(self, chosen: tuple[int, ...]) -> str | None:
         for levels, because in self._exclusions:
-            if all([chosen[of] in wanted for of, wanted in levels]):
+            if all(chosen[of] in wanted for of, wanted in levels):
                 return because
         return None
 
@@ -269,7 +270,7 @@ class _Maker:
             if reason:
                 return reason
         blocks = {id(block): block for block in architecture.layers}.values()
-        if not any([self._asks(getattr(b, kind)) for b in blocks for kind in PER_BLOCK]):
+        if not any(self._asks(getattr(b, kind)) for b in blocks for kind in PER_BLOCK):
             return None
         for layer, block in enumerate(architecture.layers):
             for kind in PER_BLOCK:
@@ -285,9 +286,7 @@ class _Maker:
             self._refusals[id(choice)] = ask, Recall()
         return self._refusals[id(choice)][0] is not None
 
-    def _refusal(
-        self, kind: str, choice: Choice, architecture: Architecture, layer: int
-    ) -> str:
+    def _refusal(self, kind: str, choice: Choice, architecture: Architecture, layer: int) -> str:
         if not self._asks(choice):
             return ""
         ask, recall = self._refusals[id(choice)]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar, overload
 
 Item = TypeVar("Item")
+Other = TypeVar("Other")
 
 
 class Made(Sequence[Item]):
@@ -28,6 +29,14 @@ class Made(Sequence[Item]):
         if isinstance(place, slice):
             return Made(self._make, self._numbers[place])
         return self._make(self._numbers[place])
+
+    def of(self, numbers: Sequence[int]) -> Made[Item]:
+        """Those of other numbers."""
+        return Made(self._make, numbers)
+
+    def then(self, make: Callable[[Item], Other]) -> Made[Other]:
+        """What is made of each."""
+        return Made(lambda number: make(self._make(number)), self._numbers)
 
     def __iter__(self) -> Iterator[Item]:
         return map(self._make, self._numbers)

@@ -130,9 +130,7 @@ class WatchedDims(_Watched, Dims):
         return watched_dims(plain, noted, unnoted | sizes.keys())
 
 
-def watched_dims(
-    dims: Dims, noted: set[str], unnoted: frozenset[str] = frozenset()
-) -> WatchedDims:
+def watched_dims(dims: Dims, noted: set[str], unnoted: frozenset[str] = frozenset()) -> WatchedDims:
     """A view of sizes that notes what is read, but for what is `unnoted`."""
     view = WatchedDims.__new__(WatchedDims)
     own = object.__getattribute__(view, "__dict__")

@@ -123,13 +123,7 @@ def _metric_rows(plan: Plan) -> list[dict[str, Any]]:
 
 def _conventions(plan: Plan, name: str) -> list[str]:
     """What a measure says of its figures, once for each set of options that a cell has."""
-    choices = {
-        repr(choice.options): choice
-        for planned in plan.running
-        for choice in planned.cell.measures
-        if choice.name == name
-    }
-    built = (choice.load()(**choice.options) for choice in choices.values())
+    built = (choice.load()(**choice.options) for choice in plan.choices(name))
     return list(dict.fromkeys(m.convention() for m in built if hasattr(m, "convention")))
 
 

@@ -11,9 +11,10 @@ from typing import Literal
 from ablations.architecture import Architecture
 from ablations.checkpoints import CheckpointFolder
 from ablations.design import Cell
+from ablations.estimating import PlannedCell
 from ablations.identity import components_of
 from ablations.machine import refusal
-from ablations.planning import Plan, PlannedCell
+from ablations.planning import Plan
 from ablations.results import FINAL, worst
 from ablations.storage.plan import RunPlan
 from ablations.strangers import by_strangers, strangers_of

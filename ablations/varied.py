@@ -42,8 +42,7 @@ class VariedMeasure:
         self._choice = chooser.measure(spec, first)
         self._values: dict[str, list[Any]] = {
             part: [
-                chooser.measure(spec, first | {part: level.value}).options[part]
-                for level in levels
+                chooser.measure(spec, first | {part: level.value}).options[part] for level in levels
             ]
             for _, part, levels in self._factors
         }

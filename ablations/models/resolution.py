@@ -31,7 +31,6 @@ from ablations.models.model import (
 )
 from ablations.models.sameness import same_block
 from ablations.models.widths import feed_forward_width
-from ablations.models.written import is_layers
 from registry.catalog import Catalog
 from registry.spec import Choice
 

@@ -19,7 +19,13 @@ _MODEL = {"d_model": 64, "n_heads": 4, "context": 32}
 _PARTS: dict[str, list[Any]] = {
     "norm": ["layernorm", "rmsnorm", {"layernorm": {"bias": False}}, "none"],
     "activation": ["gelu", "silu", "relu", "swiglu", "geglu"],
-    "attention": ["mha", {"gqa": {"n_kv_heads": 2}}, "mqa", {"mha": {"window": 8}}, {"mha": {"qk_norm": "per_head"}}],
+    "attention": [
+        "mha",
+        {"gqa": {"n_kv_heads": 2}},
+        "mqa",
+        {"mha": {"window": 8}},
+        {"mha": {"qk_norm": "per_head"}},
+    ],
     "placement": ["pre", "post", "sandwich", "parallel", "deepnorm"],
     "bias": [True, False],
     "position": ["learned", "rope", "alibi", "sinusoidal", "none"],
