@@ -1,15 +1,14 @@
 """What a decoder comes to, put together from its parts; nothing of it is built twice.
 
 The parts are asked in the order in which a decoder is built, so that the first that does not fit is
-the one that its builder would name. Two parts of strangers might share weights, which no part can
-tell alone: the first cell with any two of them is built whole too, and where that is another, every
-cell with one of them is from then on.
+the one that its builder would name. The first cell with a stranger's part is built whole too; where
+that is another, or the part is known to be another beside others, so is every cell with that part.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
-from itertools import combinations_with_replacement
 
 import torch
 
@@ -31,6 +30,9 @@ from registry.errors import Incompatible, MissingExtra
 from registry.spec import Choice
 
 BROKEN = Refused(reason=None)
+ENOUGH = 4
+"""Cells with a stranger's part that are built whole, if none of them can be."""
+
 LARGEST = 2**60
 """Numbers in a matrix beyond which torch itself may refuse to make it."""
 
@@ -53,27 +55,29 @@ class Outlines:
         self._alone: dict[int, bool] = {}
         self._places: dict[tuple[str, str], int] = {}
         self._place_of: dict[int, int] = {}
-        self._seen: set[tuple[int, ...]] = set()
-        self._whole: set[int] = set()
-        """The strangers' choices that are not what they seem alone."""
+        self._checked: Counter[int] = Counter()
+        """By a stranger's choice, how well it is known that it is what it seems alone."""
 
     def of(self, architecture: Architecture) -> Outline | Refused:
         """The outline of a decoder. Raises: MissingExtra."""
         strangers = self._strangers(architecture)
-        if not self._whole.isdisjoint(strangers):
+        if not strangers:
+            return self._composed(architecture)
+        found = self._composed(architecture) if strangers.isdisjoint(self._parts.unsteady) else None
+        if found is None or not strangers.isdisjoint(self._parts.unsteady):
             return self._built(architecture)
-        found = self._composed(architecture)
-        new = set(combinations_with_replacement(strangers, 2)) - self._seen if strangers else ()
-        if new:
-            self._seen |= new
+        if any(self._checked[stranger] < ENOUGH for stranger in strangers):
             built = self._built(architecture)
             if built != found:
-                self._whole.update(strangers)
-            return built
+                self._parts.unsteady |= strangers
+                return built
+            # One that is refused may not have come to all of its parts.
+            times = ENOUGH if isinstance(built, Outline) else 1
+            self._checked.update(dict.fromkeys(strangers, times))
         return found
 
-    def _strangers(self, architecture: Architecture) -> list[int]:
-        """The strangers' choices that it is built from, sorted."""
+    def _strangers(self, architecture: Architecture) -> set[int]:
+        """The strangers' choices that it is built from."""
         found: set[int] = set()
         blocks = {id(block): block for block in architecture.layers}.values()
         for block in blocks:
@@ -84,7 +88,7 @@ class Outlines:
         norm = architecture.embedding_norm
         if norm is not None and self._is_strange(norm):
             found.add(id(norm))
-        return sorted(found)
+        return found
 
     def _is_strange(self, choice: Choice) -> bool:
         strange = self._strange.get(id(choice))

@@ -8,13 +8,16 @@ the built-in ones are; what differs between the two is how far a part can look i
   They are counted as what they add themselves and, each counted alone, what they make.
 - A stranger's may look at anything, or tie the weights of what it makes. It is counted as one, and
   whatever is read within it is read by it.
+
+A stranger's part is built twice: one that is another the second time, or that has a parameter which
+any other part has had, does not come to the same beside others as alone.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -91,6 +94,10 @@ class Parts:
 
     def __init__(self) -> None:
         self._shapes: dict[int, dict[Any, _Shape]] = {}
+        self._owners: dict[int, tuple[nn.Parameter, int]] = {}
+        """Strangers' parameters, which are kept so that no other has their `id`, and whose."""
+        self.unsteady: set[int] = set()
+        """The choices, by `id`, that do not come to the same beside others as alone."""
 
     def count(
         self, kind: str, choice: Choice, situation: Situation, layer: int = 0
@@ -110,6 +117,13 @@ class Parts:
         kind, sizes = make
         choice = getattr(situation.architecture.layers[layer], kind)
         return self.count(kind, choice, situation.resized(sizes), layer)
+
+    def own(self, choice: Choice, module: nn.Module) -> None:
+        """Note whose a stranger's parameters are, and who has them in common."""
+        for parameter in module.parameters():
+            _, owner = self._owners.setdefault(id(parameter), (parameter, id(choice)))
+            if owner != id(choice):
+                self.unsteady |= {owner, id(choice)}
 
     def keep(
         self,
@@ -218,6 +232,8 @@ class _Recorder(Builder):
             dims = watched_dims(situation.dims, record.read)
             built = super().make(kind, choice, self._layer, kind, dims)
             alone = self._alone(kind, built, record, before)
+            if not is_ours(choice.target):
+                self._check_steady(kind, choice, situation, built, alone)
         except MissingExtra:
             raise
         except Incompatible as reason:
@@ -228,6 +244,23 @@ class _Recorder(Builder):
             self._open.pop()
         part = self._parts.keep(choice, situation, record.read, record.made, alone)
         return part, built
+
+    def _check_steady(
+        self, kind: str, choice: Choice, situation: Situation, built: nn.Module, alone: Part
+    ) -> None:
+        """Build a stranger's part once more, and note where that is another or has its weights."""
+        again = _Record(situation=situation, whole=True)
+        before = len(self._made)
+        self._open.append(again)
+        try:
+            twin = super().make(kind, choice, self._layer, kind, situation.dims)
+            same = replace(self._alone(kind, twin, again, before), of_its_layer=False)
+        finally:
+            self._open.pop()
+        shared = {id(p) for p in built.parameters()} & {id(p) for p in twin.parameters()}
+        if shared or same != replace(alone, of_its_layer=False):
+            self._parts.unsteady.add(id(choice))
+        self._parts.own(choice, built)
 
     def _unsupported(self, component: Any, dims: Dims) -> Any:
         ask = getattr(component, "unsupported", None)
