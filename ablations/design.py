@@ -18,7 +18,7 @@ from ablations.models.canonical import canonical_json
 from ablations.models.model import PER_BLOCK
 from ablations.models.resolution import Resolver, Value
 from ablations.models.written import with_part
-from ablations.recall import Recall, situation, watched_architecture, watched_dims
+from ablations.recall import Recall, choices_of, situation, watched_architecture, watched_dims
 from ablations.varied import VariedMeasure
 from registry.catalog import Catalog
 from registry.contracts import Dims
@@ -214,6 +214,8 @@ class _Maker:
             for exclusion in grid.exclude
         ]
         self._refusals: dict[int, tuple[Any, Recall[str]]] = {}
+        self._silent: set[int] = set()
+        """Choices, by `id`, that have nothing to say of sizes and models."""
 
     @property
     def repeats(self) -> bool:
@@ -269,10 +271,13 @@ class _Maker:
             reason = self._refusal(kind, choice, architecture, 0)
             if reason:
                 return reason
-        blocks = {id(block): block for block in architecture.layers}.values()
-        if not any(self._asks(getattr(b, kind)) for b in blocks for kind in PER_BLOCK):
+        layers = architecture.layers
+        blocks = {id(block): block for block in layers}.values()
+        parts = {id(choice): choice for block in blocks for choice in choices_of(block)}
+        if parts.keys() <= self._silent:
             return None
-        for layer, block in enumerate(architecture.layers):
+        self._silent |= {number for number, choice in parts.items() if not self._asks(choice)}
+        for layer, block in enumerate(layers):
             for kind in PER_BLOCK:
                 reason = self._refusal(kind, getattr(block, kind), architecture, layer)
                 if reason:

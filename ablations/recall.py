@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import fields
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Generic, TypeVar
 
-from ablations.architecture import Architecture
+from ablations.architecture import Architecture, BlockChoices
 from ablations.models.model import PER_BLOCK
 from registry.contracts import Dims
 from registry.spec import Choice
@@ -35,7 +35,7 @@ class Situation(dict[str, Any]):
     def __missing__(self, name: str) -> Hashable:
         value = getattr(self.architecture, name.removeprefix(OF_MODEL))
         if name == f"{OF_MODEL}layers":
-            value = tuple((*(id(getattr(b, kind)) for kind in PER_BLOCK), b.d_ff) for b in value)
+            value = tuple((*map(id, choices_of(block)), block.d_ff) for block in value)
         elif isinstance(value, Choice):
             value = id(value)
         self[name] = value
@@ -57,13 +57,14 @@ class Situation(dict[str, Any]):
         return Dims(**{name: self[name] for name in SIZES})
 
 
+choices_of: Callable[[BlockChoices], tuple[Choice, ...]] = attrgetter(*PER_BLOCK)
+"""The choices of a block, in the order of `PER_BLOCK`."""
+
+
 def situation(architecture: Architecture, layer: int) -> Situation:
     """That of the parts of one layer."""
-    block = architecture.layers[layer]
-    made = Situation(
-        vars(architecture.dims(layer)),
-        **{kind: id(choice) for kind, choice in vars(block).items() if kind != "d_ff"},
-    )
+    made = Situation(vars(architecture.dims(layer)))
+    made.update(zip(PER_BLOCK, map(id, choices_of(architecture.layers[layer])), strict=True))
     made.architecture = architecture
     return made
 
@@ -71,8 +72,10 @@ def situation(architecture: Architecture, layer: int) -> Situation:
 class Recall(Generic[Result]):
     """What one function returned."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
         self._tables: dict[Reads, tuple[Callable[[Any], Any], dict[Any, Result]]] = {}
+        self._most = most
+        """Results that are kept at most for each set of what is read."""
 
     def find(self, situation: Situation) -> Result | None:
         """What it returned where it read the same; None where it has not been asked."""
@@ -88,6 +91,8 @@ class Recall(Generic[Result]):
         if names not in self._tables:
             self._tables[names] = (getter_of(names), {})
         getter, table = self._tables[names]
+        if self._most is not None and len(table) >= self._most:
+            table.clear()
         table[getter(situation)] = result
 
 

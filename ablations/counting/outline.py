@@ -22,8 +22,7 @@ from ablations.assembly import (
 )
 from ablations.counting.parts import Part, Parts, Refused
 from ablations.decoder import skeleton
-from ablations.models.model import PER_BLOCK
-from ablations.recall import Situation, situation
+from ablations.recall import Situation, choices_of, situation
 from ablations.sizes import Sizes
 from ablations.strangers import is_ours
 from registry.errors import Incompatible, MissingExtra
@@ -51,7 +50,7 @@ class Outlines:
     def __init__(self, dtype: torch.dtype) -> None:
         self._dtype = dtype
         self._parts = Parts()
-        self._strange: dict[int, bool] = {}
+        self._ours: set[int] = set()
         self._alone: dict[int, bool] = {}
         self._places: dict[tuple[str, str], int] = {}
         self._place_of: dict[int, int] = {}
@@ -78,23 +77,17 @@ class Outlines:
 
     def _strangers(self, architecture: Architecture) -> set[int]:
         """The strangers' choices that it is built from."""
-        found: set[int] = set()
-        blocks = {id(block): block for block in architecture.layers}.values()
-        for block in blocks:
-            for kind in PER_BLOCK:
-                choice: Choice = getattr(block, kind)
-                if self._is_strange(choice):
-                    found.add(id(choice))
-        norm = architecture.embedding_norm
-        if norm is not None and self._is_strange(norm):
-            found.add(id(norm))
-        return found
-
-    def _is_strange(self, choice: Choice) -> bool:
-        strange = self._strange.get(id(choice))
-        if strange is None:
-            strange = self._strange[id(choice)] = not is_ours(choice.target)
-        return strange
+        layers = architecture.layers
+        blocks = [layers[0]] if layers[0] is layers[-1] else []
+        if not blocks or len(set(map(id, layers))) > 1:
+            blocks = list({id(block): block for block in layers}.values())
+        choices = {id(choice): choice for block in blocks for choice in choices_of(block)}
+        if architecture.embedding_norm is not None:
+            choices[id(architecture.embedding_norm)] = architecture.embedding_norm
+        if choices.keys() <= self._ours:
+            return set()
+        self._ours |= {number for number, choice in choices.items() if is_ours(choice.target)}
+        return choices.keys() - self._ours
 
     def _built(self, architecture: Architecture) -> Outline | Refused:
         """The same of the whole decoder, built."""

@@ -27,6 +27,7 @@ from ablations.assembly import Builder
 from ablations.decoder import building
 from ablations.recall import (
     Reads,
+    Recall,
     Situation,
     changes_of,
     getter_of,
@@ -39,6 +40,9 @@ from registry.contracts import Dims
 from registry.errors import Incompatible, MissingExtra
 from registry.options import signature_of
 from registry.spec import Choice
+
+MOST = 50_000
+"""Parts with those that they make which are kept at most for each choice and what they read."""
 
 Make = tuple[str, tuple[tuple[str, Any], ...]]
 """A part that another one makes: its kind, and the sizes that it is given beyond the other's."""
@@ -65,12 +69,17 @@ class Part:
     embeds: bool = False
     acts: bool = False
     """Whether a position acts on queries, keys or scores."""
-    of_its_layer: bool = False
-    """Whether it may be another in another layer."""
     uneven: bool = False
     """Whether some parameter is no real number, so that one is not as large as another."""
+    read: frozenset[str] = frozenset()
+    """All that it asks of its situation, and those that it makes ask."""
     hides: bool = False
     """Whether a part that it made is not held as a submodule."""
+
+    @property
+    def of_its_layer(self) -> bool:
+        """Whether it may be another in another layer."""
+        return "layer" in self.read
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +103,8 @@ class Parts:
 
     def __init__(self) -> None:
         self._shapes: dict[int, dict[Any, _Shape]] = {}
+        self._whole: dict[int, Recall[Part]] = {}
+        """Of parts that make others, what they came to with these."""
         self._owners: dict[int, tuple[nn.Parameter, int]] = {}
         """Strangers' parameters, which are kept so that no other has their `id`, and whose."""
         self.unsteady: set[int] = set()
@@ -106,11 +117,16 @@ class Parts:
 
         Raises: MissingExtra.
         """
+        recall = self._whole.get(id(choice))
+        if recall is not None:
+            part = recall.find(situation)
+            if part is not None:
+                return part
         for shape in self._shapes.get(id(choice), {}).values():
             made = [self._made(make, situation, layer) for make, _ in shape.makes]
             found = shape.known.get(shape.key(situation, made))
             if found is not None:
-                return found if not made else _together(found, shape, made)
+                return self._together(choice, situation, shape, found, made)
         return _Recorder(self, situation, layer).count(kind, choice)
 
     def _made(self, make: Make, situation: Situation, layer: int) -> Part | Refused:
@@ -142,7 +158,24 @@ class Parts:
             shapes[names, makes] = _Shape(read=names, getter=getter_of(names), makes=makes)
         shape = shapes[names, makes]
         shape.known[shape.key(situation, parts.values())] = alone
-        return _together(alone, shape, list(parts.values()))
+        return self._together(choice, situation, shape, alone, list(parts.values()))
+
+    def _together(
+        self,
+        choice: Choice,
+        situation: Situation,
+        shape: _Shape,
+        alone: Part | Refused,
+        made: list[Part | Refused],
+    ) -> Part | Refused:
+        """A part with those that it makes."""
+        if not made:
+            return alone
+        whole = _together(alone, shape, made)
+        if isinstance(whole, Part):
+            recall = self._whole.setdefault(id(choice), Recall(MOST))
+            recall.keep(whole.read, situation, whole)
+        return whole
 
 
 def _together(alone: Part | Refused, shape: _Shape, made: list[Part | Refused]) -> Part | Refused:
@@ -150,15 +183,16 @@ def _together(alone: Part | Refused, shape: _Shape, made: list[Part | Refused]) 
     if isinstance(alone, Refused):
         return next((part for part in made if isinstance(part, Refused)), alone)
     parameters, matrices, mixers = alone.parameters, alone.matrices, alone.mixers
-    of_its_layer, uneven, hides = alone.of_its_layer, alone.uneven, alone.hides
-    for (_, times), part in zip(shape.makes, made, strict=True):
+    uneven, hides = alone.uneven, alone.hides
+    read = alone.read
+    for ((kind, sizes), times), part in zip(shape.makes, made, strict=True):
         assert isinstance(part, Part), "what makes a part that is refused is refused"
         parameters += times * part.parameters
         matrices += times * part.matrices
         mixers += part.mixers
-        of_its_layer |= part.of_its_layer
         uneven |= part.uneven
         hides |= part.hides
+        read |= {kind} | (part.read - dict(sizes).keys())
     return Part(
         parameters=parameters,
         matrices=matrices,
@@ -167,8 +201,8 @@ def _together(alone: Part | Refused, shape: _Shape, made: list[Part | Refused]) 
         final_norm=alone.final_norm,
         embeds=alone.embeds,
         acts=alone.acts,
-        of_its_layer=of_its_layer,
         uneven=uneven,
+        read=read,
         hides=hides,
     )
 
@@ -254,11 +288,11 @@ class _Recorder(Builder):
         self._open.append(again)
         try:
             twin = super().make(kind, choice, self._layer, kind, situation.dims)
-            same = replace(self._alone(kind, twin, again, before), of_its_layer=False)
+            same = replace(self._alone(kind, twin, again, before), read=alone.read)
         finally:
             self._open.pop()
         shared = {id(p) for p in built.parameters()} & {id(p) for p in twin.parameters()}
-        if shared or same != replace(alone, of_its_layer=False):
+        if shared or same != alone:
             self._parts.unsteady.add(id(choice))
         self._parts.own(choice, built)
 
@@ -293,7 +327,7 @@ class _Recorder(Builder):
             final_norm=getattr(module, "final_norm", None) if kind == "placement" else None,
             embeds=kind == "position" and hasattr(module, "embed"),
             acts=kind == "position" and any(hasattr(module, hook) for hook in ("rotate", "bias")),
-            of_its_layer="layer" in record.read,
             uneven=not all(p.is_floating_point() for p in own),
+            read=frozenset(record.read),
             hides=any(id(part) not in within for part, _ in alive),
         )

@@ -172,6 +172,10 @@ class Resolver:
         depth: int = meant["depth"]
         chosen: dict[str, tuple[Choice, ...]] = {kind: meant[kind] for kind in PER_BLOCK}
         widths: tuple[int | WidthRule | None, ...] = meant["d_ff"]
+        if len(widths) == 1 and sum(map(len, chosen.values())) == len(PER_BLOCK):  # as most are
+            parts = {kind: one for kind, (one,) in chosen.items()}
+            d_ff, rule = self._width(widths[0], meant["d_model"], parts["activation"])
+            return (BlockChoices(**parts, d_ff=d_ff),) * depth, rule
         for key, values in (*chosen.items(), ("d_ff", widths)):
             if len(values) > depth:
                 raise Conflict(

@@ -134,9 +134,9 @@ def test_the_grid_at_the_root_is_the_documented_one() -> None:
             ],
         ),
         (
-            f"factors: {{context: {list(range(1, 1002))}}}\nseeds: 10000",
+            f"factors: {{context: {list(range(1, 1001))}, depth: [1, 2]}}\nseeds: 10000",
             [
-                "grid.yaml:3:1: factors: 10,010,000 trials, more than the 10,000,000 that a grid "
+                "grid.yaml:3:1: factors: 20,000,000 trials, more than the 10,000,000 that a grid "
                 "may have"
             ],
         ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 Grid = Mapping[str, Any]
@@ -96,10 +96,8 @@ def planned(grid: Grid) -> dict[str, Any]:
     return found
 
 
-def planning_rows(sizes: Iterable[int] = SIZES) -> list[dict[str, Any]]:
+def planning_rows(sizes: Iterable[int] = SIZES) -> Iterator[dict[str, Any]]:
     """A row for each grid and size."""
-    return [
-        {"grid": name, **planned(grid(size))}
-        for size in sizes
-        for name, grid in (("parts", of_parts), ("options", of_options))
-    ]
+    for size in sizes:
+        for name, grid in (("parts", of_parts), ("options", of_options)):
+            yield {"grid": name, **planned(grid(size))}
