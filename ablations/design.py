@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from ablations.architecture import Architecture
@@ -191,6 +192,8 @@ class _Maker:
         self.resolver = Resolver(catalog)
         varied = [f.name.partition(".")[0] for f in grid.factors if f.scope == "model"]
         self._keys = [_VariedKey(grid, key, self.resolver) for key in dict.fromkeys(varied)]
+        self._names = [key.key for key in self._keys]
+        self._last: tuple[list[Any], tuple[Architecture | None, str | None]] | None = None
         self._values = {
             key: self.resolver.value(key, value)
             for key, value in grid.model.items()
@@ -227,16 +230,7 @@ class _Maker:
     def cell(self, number: int) -> Cell:
         """The cell of that number."""
         chosen = places(self.grid, number)
-        architecture: Architecture | None = None
-        skipped = self._excluded(chosen)
-        meant = self._meant.copy()
-        for varied in self._keys:
-            meant[varied.key] = varied.value(chosen).meant
-        try:
-            architecture = self.resolver.described(meant)
-            skipped = skipped or self._unsupported(architecture)
-        except Incompatible as reason:
-            skipped = skipped or str(reason)
+        architecture, unfit = self._architecture(chosen)
         stream = ""
         if self._placebo is not None:
             stream = LEVELS[self.grid.factors[self._placebo].levels[chosen[self._placebo]].label]
@@ -245,10 +239,28 @@ class _Maker:
             places=chosen,
             architecture=architecture,
             measures=tuple([measure.choice(chosen) for measure in self._measures]),
-            skipped=skipped,
+            skipped=self._excluded(chosen) or unfit,
             stream=stream,
             describe=self._content,
         )
+
+    def _architecture(self, chosen: tuple[int, ...]) -> tuple[Architecture | None, str | None]:
+        """The model of the cell of these places, and why it cannot be, if so.
+
+        It is that of the cell before where the two differ in how they are measured alone.
+        """
+        values = [varied.value(chosen).meant for varied in self._keys]
+        if self._last is not None and all(map(is_, values, self._last[0])):
+            return self._last[1]
+        meant = self._meant | dict(zip(self._names, values, strict=True))
+        found: tuple[Architecture | None, str | None]
+        try:
+            architecture = self.resolver.described(meant)
+            found = architecture, self._unsupported(architecture)
+        except Incompatible as reason:
+            found = None, str(reason)
+        self._last = values, found
+        return found
 
     def _content(self, places: tuple[int, ...]) -> dict[str, Any]:
         model = {key: value.plain for key, value in self._values.items()}

@@ -102,6 +102,7 @@ class _Measure:
         except (Exception, SystemExit):
             self.refused = BROKEN
         self._ask = getattr(measure, "unsupported", None)
+        self._asked_before = False
         self._recall: Recall[Refused] = Recall()
         self._flops = getattr(measure, "flops", None)
         self._least_bytes = getattr(measure, "least_bytes", None)
@@ -112,6 +113,11 @@ class _Measure:
         """Why a cell cannot be measured so."""
         if self._ask is None:
             return None
+        found: Refused | None
+        if not self._asked_before:  # most of very many measures are asked once
+            self._asked_before = True
+            found = self._asked(situation.architecture)
+            return None if found is FITS else found
         found = self._recall.find(situation)
         if found is None:
             read: set[str] = set()

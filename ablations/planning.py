@@ -138,22 +138,20 @@ class Plan:
                 f"{in_words(2 * 4 * survey.most)} a worker, in float32",
                 f"memory limit: {in_words(self.memory)} a trial, {self._origin_of_memory}",
             ]
-        too_large = [
+        too_large = iter(self._too_large())
+        lines += [
             f"too large: {one['cell']}: {one['measure']} {refusal(one['bytes'], self.memory)}"
-            for one in self._too_large()
+            for one in islice(too_large, MOST_TOLD)
         ]
-        lines += _shortened(too_large, "too large: ", "cells and measures")
+        lines += _rest("too large: and {} more", sum(1 for _ in too_large))
         by_reason: dict[str, list[int]] = {}
         for number, reason in survey.skipped():
             by_reason.setdefault(reason, []).append(number)
         for reason, numbers in islice(by_reason.items(), MOST_TOLD):
             lines.append(f"skipped: {line(reason)}")
-            told = [f"  {self._label(number)}" for number in numbers[:MOST_TOLD]]
-            rest = len(numbers) - len(told)
-            lines += [*told, f"  and {rest:,} more"] if rest else told
-        rest = len(by_reason) - MOST_TOLD
-        if rest > 0:
-            lines.append(f"skipped: and for {rest:,} more reasons; plan --json has them all")
+            lines += [f"  {self._label(number)}" for number in numbers[:MOST_TOLD]]
+            lines += _rest("  and {} more cells", len(numbers) - MOST_TOLD)
+        lines += _rest("skipped: and cells for {} more reasons", len(by_reason) - MOST_TOLD)
         lines.append("settings:")
         lines += [f"  {s.key}: {s.value} ({s.origin})" for s in grid.settings()]
         return "\n".join(lines)
@@ -256,7 +254,6 @@ def _counted(cell: Cell) -> tuple[Measurement, ...] | None:
         return None  # its trial will tell
 
 
-def _shortened(lines: list[str], prefix: str, what: str) -> list[str]:
-    """The first of many lines, and how many more there are."""
-    rest = len(lines) - MOST_TOLD
-    return [*lines[:MOST_TOLD], f"{prefix}and {rest:,} more {what}"] if rest > 0 else lines
+def _rest(words: str, more: int) -> list[str]:
+    """A line that tells how many more there are, if any."""
+    return [words.format(f"{more:,}") + "; plan --json has them all"] if more > 0 else []

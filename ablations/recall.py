@@ -119,6 +119,14 @@ class _Watched:
             return plain
         return of(self, name)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """A copy is a plain one."""
+        return _made, (self.__class__, vars(self))
+
+
+def _made(plain: Callable[..., Any], values: dict[str, Any]) -> Any:
+    return plain(**values)
+
 
 class WatchedArchitecture(_Watched, Architecture):
     """A model handed to a component or a measure."""

@@ -50,6 +50,8 @@ class Outlines:
     def __init__(self, dtype: torch.dtype) -> None:
         self._dtype = dtype
         self._parts = Parts()
+        self._last: tuple[Architecture, Outline | Refused] | None = None
+        """That of the cell before, which may differ in how it is measured alone."""
         self._ours: set[int] = set()
         self._alone: dict[int, bool] = {}
         self._places: dict[tuple[str, str], int] = {}
@@ -59,6 +61,11 @@ class Outlines:
 
     def of(self, architecture: Architecture) -> Outline | Refused:
         """The outline of a decoder. Raises: MissingExtra."""
+        if self._last is None or self._last[0] is not architecture:
+            self._last = architecture, self._outline(architecture)
+        return self._last[1]
+
+    def _outline(self, architecture: Architecture) -> Outline | Refused:
         strangers = self._strangers(architecture)
         if not strangers:
             return self._composed(architecture)

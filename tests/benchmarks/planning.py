@@ -6,9 +6,11 @@ Each grid is planned in a process of its own, from its text to the document of `
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 Grid = Mapping[str, Any]
@@ -37,19 +39,31 @@ _PARTS: dict[str, list[Any]] = {
 _RATES = [round(1e-4 * 1.1**n, 9) for n in range(100)]
 
 _CHILD = """
-import json, resource, sys, time
+import json, resource, sys
 import ablations
+from ablations.answers import Listed, as_json_pieces
+from tests.benchmarks.planning import peak_memory
 grid = json.load(sys.stdin)
 planned = ablations.plan(ablations.load_grid(grid))
-text = json.dumps(planned.document())
+size = sum(map(len, as_json_pieces(planned.document(Listed))))
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps({
     "cells": len(planned.cells),
     "skipped": len(planned.cells) - len(planned.running),
     "seconds": used.ru_utime + used.ru_stime,
-    "bytes": used.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
+    "bytes": peak_memory(),
 }))
 """
+
+
+def peak_memory() -> int:
+    """Bytes that this process had at most: Linux counts a large parent's in `getrusage`."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        found = (line.split() for line in status.read_text().splitlines())
+        return next(int(words[1]) * 1024 for words in found if words[0] == "VmHWM:")
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used if sys.platform == "darwin" else used * 1024
 
 
 def of_parts(cells: int) -> Grid:
@@ -101,3 +115,17 @@ def planning_rows(sizes: Iterable[int] = SIZES) -> Iterator[dict[str, Any]]:
     for size in sizes:
         for name, grid in (("parts", of_parts), ("options", of_options)):
             yield {"grid": name, **planned(grid(size))}
+
+
+def planning_shown(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The rows as Markdown."""
+    lines = [
+        "| what varies | cells | skipped | CPU seconds | peak memory |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {row['grid']} | {row['cells']:,} | {row['skipped']:,} | {row['seconds']:.1f} | "
+        f"{row['bytes'] / 1e6:.0f} MB |"
+        for row in rows
+    ]
+    return "\n".join(lines)
