@@ -46,11 +46,10 @@ def places(grid: Grid, number: int) -> tuple[int, ...]:
     baseline, and then each other level of each factor in its place.
     """
     if grid.design == "full":
-        found = []
-        for factor in reversed(grid.factors):
-            number, place = divmod(number, len(factor.levels))
-            found.append(place)
-        return tuple(reversed(found))
+        found = [0] * len(grid.factors)
+        for of in range(len(found) - 1, -1, -1):
+            number, found[of] = divmod(number, len(grid.factors[of].levels))
+        return tuple(found)
     baseline = [_place(factor, grid.baseline[factor.name]) for factor in grid.factors]
     for of, factor in enumerate(grid.factors):
         others = len(factor.levels) - 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,10 +16,9 @@ from ablations.grids.placebo import LEVELS, PLACEBO, level_path
 from ablations.made import Made
 from ablations.models.canonical import canonical_json
 from ablations.models.model import PER_BLOCK
-from ablations.models.resolution import Resolver, Value
-from ablations.models.written import with_part
+from ablations.models.resolution import Resolver
 from ablations.recall import Recall, choices_of, situation, watched_architecture, watched_dims
-from ablations.varied import VariedMeasure
+from ablations.varied import VariedKey, VariedMeasure, written
 from registry.catalog import Catalog
 from registry.contracts import Dims
 from registry.errors import Incompatible
@@ -133,55 +131,9 @@ def assemble(grid: Grid, levels: Mapping[str, Level]) -> dict[str, Any]:
     """The model of a cell as written: factors over `model`, options over the whole."""
     varied = {name: levels[name].value for name in (f.name for f in grid.factors) if name in levels}
     return {
-        key: _written(grid, key, {n: v for n, v in varied.items() if n.partition(".")[0] == key})
+        key: written(grid, key, {n: v for n, v in varied.items() if n.partition(".")[0] == key})
         for key in grid.model
     }
-
-
-def _written(grid: Grid, key: str, varied: Mapping[str, Any]) -> Any:
-    """A key of the model as written, with the levels of the factors that vary it."""
-    value = varied.get(key, grid.model[key])
-    for name, level in varied.items():
-        if name != key:
-            value = with_part(key, value, name.partition(".")[2], level)
-    return value
-
-
-class _VariedKey:
-    """A key of the model that factors vary: what it is at each combination of their levels."""
-
-    def __init__(self, grid: Grid, key: str, resolver: Resolver) -> None:
-        self.key = key
-        self._grid = grid
-        self._resolver = resolver
-        factors = enumerate(grid.factors)
-        self._factors = [
-            (of, f) for of, f in factors if f.scope == "model" and f.name.partition(".")[0] == key
-        ]
-        self._values: dict[tuple[int, ...], Value] = {}
-
-    def value(self, places: tuple[int, ...]) -> Value:
-        """The value in the cell of these places."""
-        own = tuple([places[of] for of, _ in self._factors])
-        if own not in self._values:
-            varied = {f.name: f.levels[places[of]].value for of, f in self._factors}
-            written = _written(self._grid, self.key, varied)
-            self._values[own] = self._resolver.value(self.key, written)
-        return self._values[own]
-
-    @property
-    def repeats(self) -> bool:
-        """Whether it is the same at two combinations of levels."""
-        seen: set[str] = set()
-        places = [0] * len(self._grid.factors)
-        for chosen in itertools.product(*(range(len(f.levels)) for _, f in self._factors)):
-            for (of, _), place in zip(self._factors, chosen, strict=True):
-                places[of] = place
-            text = canonical_json(self.value(tuple(places)).plain)
-            if text in seen:
-                return True
-            seen.add(text)
-        return False
 
 
 class _Maker:
@@ -191,7 +143,7 @@ class _Maker:
         self.grid = grid
         self.resolver = Resolver(catalog)
         varied = [f.name.partition(".")[0] for f in grid.factors if f.scope == "model"]
-        self._keys = [_VariedKey(grid, key, self.resolver) for key in dict.fromkeys(varied)]
+        self._keys = [VariedKey(grid, key, self.resolver) for key in dict.fromkeys(varied)]
         self._names = [key.key for key in self._keys]
         self._last: tuple[list[Any], tuple[Architecture | None, str | None]] | None = None
         self._values = {

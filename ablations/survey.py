@@ -65,13 +65,13 @@ class Survey:
         Small products and everything between them run at about half the rate of a large one, and
         each weight is drawn twice: by its constructor and by its initializer.
         """
-        computing = [both for both in zip(self._flops, self._parameters, strict=True) if both[0]]
-        if not computing:
+        if not any(self._flops):
             return 0.0
         flops_a_second, draws_a_second = rates()
         return sum(
             2 * flops / flops_a_second + 2 * parameters / draws_a_second
-            for flops, parameters in computing
+            for flops, parameters in zip(self._flops, self._parameters, strict=True)
+            if flops
         )
 
     def at_least(self, needed: int) -> list[int]:
