@@ -8,7 +8,7 @@ from typing import Any
 
 from ablations.architecture import Architecture
 from ablations.counting.outline import BROKEN, Outlines
-from ablations.counting.parts import Refused
+from ablations.counting.part import Refused
 from ablations.decoder import skeleton
 from ablations.design import Cell
 from ablations.recall import Recall, Situation, watched_architecture

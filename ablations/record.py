@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ablations.environment import bit_bending, environment_rows
+from ablations.estimating import PlannedCell
 from ablations.examining import Examination, examinations
 from ablations.grids.plugins import kept_text
 from ablations.identity import components_of, identity
@@ -59,16 +60,7 @@ def run_plan(
     return RunPlan(
         name=grid.name,
         grid=grid.text if out is None else kept_text(grid.document, plan.catalog, out),
-        cells=tuple(
-            PlannedCellRow(
-                cell=planned.cell.cell,
-                label=planned.cell.label,
-                levels=planned.cell.levels,
-                content=planned.cell.content,
-                skipped=planned.cell.skipped,
-            )
-            for planned in plan.cells
-        ),
+        cells=plan.cells.then(_cell_row),
         seeds=grid.seeds,
         measures=tuple(measure.choice.name for measure in grid.measures),
         identities=identities,
@@ -88,6 +80,17 @@ def run_plan(
                 threads=execution.threads,
             )
         ),
+    )
+
+
+def _cell_row(planned: PlannedCell) -> PlannedCellRow:
+    cell = planned.cell
+    return PlannedCellRow(
+        cell=cell.cell,
+        label=cell.label,
+        levels=cell.levels,
+        content=cell.content,
+        skipped=cell.skipped,
     )
 
 

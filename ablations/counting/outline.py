@@ -20,7 +20,8 @@ from ablations.assembly import (
     without_dropout,
     without_hooks,
 )
-from ablations.counting.parts import Part, Parts, Refused
+from ablations.counting.part import Part, Refused
+from ablations.counting.parts import Parts
 from ablations.decoder import skeleton
 from ablations.recall import Situation, choices_of, situation
 from ablations.sizes import Sizes

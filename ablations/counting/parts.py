@@ -17,69 +17,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-import torch
 from torch import nn
 
-from ablations.assembly import Builder
-from ablations.decoder import building
-from ablations.recall import (
-    Reads,
-    Recall,
-    Situation,
-    changes_of,
-    getter_of,
-    watched_architecture,
-    watched_dims,
-)
-from ablations.strangers import is_ours
-from ablations.undrawn import Undrawn
-from registry.contracts import Dims
-from registry.errors import Incompatible, MissingExtra
-from registry.options import signature_of
+from ablations.counting.part import Make, Part, Refused
+from ablations.counting.recording import Recorder
+from ablations.recall import Reads, Recall, Situation, getter_of
 from registry.spec import Choice
 
 MOST = 50_000
 """Parts with those that they make which are kept at most for each choice and what they read."""
-
-Make = tuple[str, tuple[tuple[str, Any], ...]]
-"""A part that another one makes: its kind, and the sizes that it is given beyond the other's."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Refused:
-    """A part that is not built: why it does not fit, or None where its constructor breaks."""
-
-    reason: str | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
-    """What a part comes to, with those that it makes, and what a decoder asks of it."""
-
-    parameters: int = 0
-    matrices: int = 0
-    seen: tuple[type, bool] = (object, False)
-    """Its class, and whether it is gated."""
-    mixers: tuple[tuple[bool, bool], ...] = ()
-    """Of each attention whether it has position hooks, and whether it has dropout."""
-    final_norm: object = None
-    embeds: bool = False
-    acts: bool = False
-    """Whether a position acts on queries, keys or scores."""
-    uneven: bool = False
-    """Whether some parameter is no real number, so that one is not as large as another."""
-    read: frozenset[str] = frozenset()
-    """All that it asks of its situation, and those that it makes ask."""
-    hides: bool = False
-    """Whether a part that it made is not held as a submodule."""
-
-    @property
-    def of_its_layer(self) -> bool:
-        """Whether it may be another in another layer."""
-        return "layer" in self.read
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +76,7 @@ class Parts:
             found = shape.known.get(shape.key(situation, made))
             if found is not None:
                 return self._together(choice, situation, shape, found, made)
-        return _Recorder(self, situation, layer).count(kind, choice)
+        return Recorder(self, situation, layer).count(kind, choice)
 
     def _made(self, make: Make, situation: Situation, layer: int) -> Part | Refused:
         kind, sizes = make
@@ -205,129 +154,3 @@ def _together(alone: Part | Refused, shape: _Shape, made: list[Part | Refused]) 
         read=read,
         hides=hides,
     )
-
-
-@dataclass(kw_only=True)
-class _Record:
-    """A part that is being built: what it read, and what it made, with the modules."""
-
-    situation: Situation
-    whole: bool
-    """Whether what it makes is counted as its own."""
-    read: set[str] = field(default_factory=set)
-    made: list[tuple[Make, Part | Refused]] = field(default_factory=list)
-    modules: list[nn.Module] = field(default_factory=list)
-
-
-class _Recorder(Builder):
-    """Builds parts as a decoder's builder does, and notes what each asks for."""
-
-    def __init__(self, parts: Parts, situation: Situation, layer: int) -> None:
-        super().__init__(situation.architecture, 0, Undrawn())
-        self._parts = parts
-        self._situation = situation
-        self._layer = layer
-        self._open: list[_Record] = []
-
-    def count(self, kind: str, choice: Choice) -> Part | Refused:
-        """What a part comes to. Raises: MissingExtra."""
-        with torch.device("meta"), building(self.architecture, self.seed) as self._undrawn:
-            return self._count(kind, choice, self._situation)[0]
-
-    def make(
-        self, kind: str, choice: Choice, layer: int, slot: str, dims: Dims | None = None
-    ) -> nn.Module:
-        """Build a part that another one makes, and note it there."""
-        record = self._open[-1]
-        assert dims is not None, "a maker hands on the sizes of its own part"
-        if record.whole:
-            record.read.add(kind)  # its choice
-            return super().make(kind, choice, layer, slot, dims)
-        make = kind, changes_of(dims)
-        part, built = self._count(kind, choice, record.situation.resized(make[1]))
-        record.made.append((make, part))
-        if isinstance(built, BaseException):
-            raise built
-        record.modules.append(built)
-        return built
-
-    def _count(
-        self, kind: str, choice: Choice, situation: Situation
-    ) -> tuple[Part | Refused, nn.Module | BaseException]:
-        """What a part comes to, and the part; what it raised where it is refused."""
-        record = _Record(situation=situation, whole=True)
-        self._open.append(record)
-        before = len(self._made)
-        alone: Part | Refused
-        built: nn.Module | BaseException
-        try:
-            makers = signature_of(choice.load(), takes_dims=True).makers
-            record.whole = not (makers and is_ours(choice.target))
-            dims = watched_dims(situation.dims, record.read)
-            built = super().make(kind, choice, self._layer, kind, dims)
-            alone = self._alone(kind, built, record, before)
-            if not is_ours(choice.target):
-                self._check_steady(kind, choice, situation, built, alone)
-        except MissingExtra:
-            raise
-        except Incompatible as reason:
-            alone, built = Refused(reason=str(reason)), reason
-        except (Exception, SystemExit) as error:
-            alone, built = Refused(reason=None), error
-        finally:
-            self._open.pop()
-        part = self._parts.keep(choice, situation, record.read, record.made, alone)
-        return part, built
-
-    def _check_steady(
-        self, kind: str, choice: Choice, situation: Situation, built: nn.Module, alone: Part
-    ) -> None:
-        """Build a stranger's part once more, and note where that is another or has its weights."""
-        again = _Record(situation=situation, whole=True)
-        before = len(self._made)
-        self._open.append(again)
-        try:
-            twin = super().make(kind, choice, self._layer, kind, situation.dims)
-            same = replace(self._alone(kind, twin, again, before), read=alone.read)
-        finally:
-            self._open.pop()
-        shared = {id(p) for p in built.parameters()} & {id(p) for p in twin.parameters()}
-        if shared or same != alone:
-            self._parts.unsteady.add(id(choice))
-        self._parts.own(choice, built)
-
-    def _unsupported(self, component: Any, dims: Dims) -> Any:
-        ask = getattr(component, "unsupported", None)
-        view = watched_architecture(self.architecture, self._open[-1].read)
-        return ask(dims, view) if ask else None
-
-    def _alone(self, kind: str, module: nn.Module, record: _Record, before: int) -> Part:
-        """What a part is without those that it made, unless these are counted as its own."""
-        others = {id(p) for made in record.modules for p in made.parameters()}
-        own = [p for p in module.parameters() if id(p) not in others]
-        made = self._made[before:] if record.whole else self._made[-1:]
-        within = {id(part): path for path, part in module.named_modules()}
-        alive = [(part, kind_of) for ref, _, kind_of, _, _ in made if (part := ref()) is not None]
-        mixers = sorted(
-            (within[id(part)], part)
-            for part, kind_of in alive
-            if kind_of == "attention" and id(part) in within
-        )
-        return Part(
-            parameters=sum(p.numel() for p in own),
-            matrices=sum(p.numel() for p in own if p.ndim >= 2),
-            seen=(type(module), kind == "activation" and bool(getattr(module, "gated", False))),
-            mixers=tuple(
-                (
-                    bool(getattr(part, "position_hooks", False)),
-                    bool(getattr(part, "attention_dropout", False)),
-                )
-                for _, part in mixers
-            ),
-            final_norm=getattr(module, "final_norm", None) if kind == "placement" else None,
-            embeds=kind == "position" and hasattr(module, "embed"),
-            acts=kind == "position" and any(hasattr(module, hook) for hook in ("rotate", "bias")),
-            uneven=not all(p.is_floating_point() for p in own),
-            read=frozenset(record.read),
-            hides=any(id(part) not in within for part, _ in alive),
-        )

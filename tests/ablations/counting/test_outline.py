@@ -15,7 +15,7 @@ from torch import nn
 
 from ablations.architecture import Architecture
 from ablations.counting.outline import Outline, Outlines
-from ablations.counting.parts import Refused
+from ablations.counting.part import Refused
 from ablations.decoder import skeleton
 from ablations.models.resolution import Resolver
 from ablations.recipes.recipe import read_recipe, recipe_names

@@ -9,7 +9,8 @@ import torch
 from torch import nn
 
 from ablations.counting.outline import Outline, Outlines
-from ablations.counting.parts import Part, Parts, Refused
+from ablations.counting.part import Part, Refused
+from ablations.counting.parts import Parts
 from ablations.models.resolution import Resolver
 from ablations.recall import situation
 from registry import Catalog, ComponentSpec, Dims, PluginRecord, Provenance, discover
