@@ -27,7 +27,7 @@ from ablations.counting.recording import Recorder
 from ablations.recall import Reads, Recall, Situation, getter_of
 from registry.spec import Choice
 
-MOST = 50_000
+MOST = 8_192
 """Parts with those that they make which are kept at most for each choice and what they read."""
 
 
@@ -54,6 +54,7 @@ class Parts:
         self._shapes: dict[int, dict[Any, _Shape]] = {}
         self._whole: dict[int, Recall[Part]] = {}
         """Of parts that make others, what they came to with these."""
+        self._reads: dict[frozenset[str], frozenset[str]] = {}
         self._owners: dict[int, tuple[nn.Parameter, int]] = {}
         """Strangers' parameters, which are kept so that no other has their `id`, and whose."""
         self.unsteady: set[int] = set()
@@ -120,15 +121,20 @@ class Parts:
         """A part with those that it makes."""
         if not made:
             return alone
-        whole = _together(alone, shape, made)
+        whole = _together(alone, shape, made, self._reads)
         if isinstance(whole, Part):
             recall = self._whole.setdefault(id(choice), Recall(MOST))
             recall.keep(whole.read, situation, whole)
         return whole
 
 
-def _together(alone: Part | Refused, shape: _Shape, made: list[Part | Refused]) -> Part | Refused:
-    """A part with those that it makes."""
+def _together(
+    alone: Part | Refused,
+    shape: _Shape,
+    made: list[Part | Refused],
+    reads: dict[frozenset[str], frozenset[str]],
+) -> Part | Refused:
+    """A part with those that it makes; equal sets of what is read, of `reads`, are one."""
     if isinstance(alone, Refused):
         return next((part for part in made if isinstance(part, Refused)), alone)
     parameters, matrices, mixers = alone.parameters, alone.matrices, alone.mixers
@@ -151,6 +157,6 @@ def _together(alone: Part | Refused, shape: _Shape, made: list[Part | Refused]) 
         embeds=alone.embeds,
         acts=alone.acts,
         uneven=uneven,
-        read=read,
+        read=reads.setdefault(read, read),
         hides=hides,
     )
