@@ -6,21 +6,25 @@ import functools
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any, ParamSpec
 
 import typer
 
 from ablations.printable import json_safe, lines, printable
 
+PIECE = 10_000
+"""Tokens of a JSON document that are written together."""
+
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command prints on stdout, and its exit status."""
+    """What a command prints on stdout, whole or piece by piece, and its exit status."""
 
-    text: str
+    text: str | Iterable[str]
     status: int = 0
 
 
@@ -37,8 +41,13 @@ def answers(command: Callable[Parameters, Answer]) -> Callable[Parameters, int]:
     def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> int:
         with redirect_stdout(sys.stderr):
             answer = command(*args, **kwargs)
-        if answer.text:
-            print(printable(answer.text))
+        if isinstance(answer.text, str):
+            if answer.text:
+                print(printable(answer.text))
+            return answer.status
+        for piece in answer.text:
+            sys.stdout.write(printable(piece))
+        print()
         return answer.status
 
     return call
@@ -82,3 +91,26 @@ def say(message: str) -> None:
 def as_json_text(document: Any) -> str:
     """A document as --json prints it."""
     return json_safe(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+class Listed(list[Any]):
+    """A list of a JSON document, whose items are made while it is written, once."""
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        super().__init__()
+        self._items = iter(items)
+        self._first = list(islice(self._items, 1))
+
+    def __len__(self) -> int:
+        """Not how many there are, but whether there are any."""
+        return len(self._first)
+
+    def __iter__(self) -> Iterator[Any]:
+        return chain(self._first, self._items)
+
+
+def as_json_pieces(document: Any) -> Iterator[str]:
+    """A document with lists that are `Listed`, as --json prints it, piece by piece."""
+    tokens = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(document)
+    while piece := "".join(islice(tokens, PIECE)):
+        yield json_safe(piece)

@@ -56,8 +56,7 @@ class Builder:
         """Build one component; what its constructor draws depends on seed and slot alone."""
         dims = dims or self.architecture.dims(layer)
         cls = choice.load()
-        unsupported = getattr(cls, "unsupported", None)
-        reason = unsupported(dims, self.architecture) if unsupported else None
+        reason = self._unsupported(cls, dims)
         if reason:
             raise Incompatible(f"{kind} {choice.name!r}: {reason}")
         made: Counter[str] = Counter()
@@ -76,6 +75,11 @@ class Builder:
             module.register_forward_hook(_ResidualDropout(self.architecture.residual_dropout))
         self._made.append((weakref.ref(module), slot, kind, choice, layer))
         return module
+
+    def _unsupported(self, component: Any, dims: Dims) -> Any:
+        """What a component says against being built so, where it has something to say."""
+        ask = getattr(component, "unsupported", None)
+        return ask(dims, self.architecture) if ask else None
 
     def _maker(self, kind: str, layer: int, parent: str, own: Dims, made: Counter[str]) -> Maker:
         choices: BlockChoices = self.architecture.layers[layer]
@@ -135,8 +139,8 @@ def place_positions(
     places = []
     for layer, choices in enumerate(architecture.layers):
         choice = choices.position
-        alone = bool(getattr(choice.load(), "per_layer", False))
-        key = (choice.target, repr(sorted(choice.options.items())), layer if alone else None)
+        alone = is_per_layer(choice)
+        key = (placed_by(choice), layer if alone else None)
         if key not in index_of:
             index_of[key] = len(modules)
             slot = f"positions.layer.{layer}" if alone else f"positions.{len(modules)}"
@@ -145,8 +149,36 @@ def place_positions(
     if len({id(modules[place]) for place in places}) > 1:
         for choices, place in zip(architecture.layers, places, strict=True):
             if hasattr(modules[place], "embed"):
-                raise Incompatible(
-                    f"position {choices.position.name!r} is added to the embedding, so it must "
-                    "be the same in every block"
-                )
+                raise Incompatible(not_in_every_block(choices.position))
     return places
+
+
+def is_per_layer(position: Choice) -> bool:
+    """Whether each layer has a position of its own."""
+    return bool(getattr(position.load(), "per_layer", False))
+
+
+def placed_by(position: Choice) -> tuple[str, str]:
+    """What layers with one and the same position have in common."""
+    return position.target, repr(sorted(position.options.items()))
+
+
+def not_in_every_block(position: Choice) -> str:
+    """Why layers cannot have different positions."""
+    return (
+        f"position {position.name!r} is added to the embedding, so it must be the same in every "
+        "block"
+    )
+
+
+def without_hooks(position: Choice, attention: str) -> str:
+    """Why an attention without hooks cannot be handed a position that acts."""
+    return (
+        f"position {position.name!r} acts on queries, keys or scores; attention {attention!r} "
+        "supports only positions added to the embedding"
+    )
+
+
+def without_dropout(attention: str) -> str:
+    """Why an attention cannot be asked for dropout."""
+    return f"attention {attention!r} has no attention dropout"

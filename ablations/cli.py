@@ -12,8 +12,10 @@ import typer
 
 from ablations.answers import (
     Answer,
+    Listed,
     NotInstalled,
     answers,
+    as_json_pieces,
     as_json_text,
     say,
     show_conflicts,
@@ -194,7 +196,7 @@ def plan(grid: GridArgument, as_json: JsonOption = False, plugin: PluginOption =
     import ablations
 
     planned = ablations.plan(ablations.load_grid(grid, catalog))
-    return Answer(as_json_text(planned.document()) if as_json else planned.text())
+    return Answer(as_json_pieces(planned.document(Listed)) if as_json else planned.text())
 
 
 @app.command()

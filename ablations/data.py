@@ -146,6 +146,7 @@ def bytes_of(path: Path) -> NDArray[np.uint8]:
     return np.frombuffer(path.read_bytes(), dtype=np.uint8)
 
 
+@lru_cache(maxsize=1)
 def _built_in() -> Path:
     found = importlib.util.find_spec("pydoc_data.topics")
     origin = found.origin if found else None

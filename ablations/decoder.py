@@ -16,13 +16,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ablations.architecture import Architecture
-from ablations.assembly import Builder, Part, place_positions
+from ablations.assembly import Builder, Part, place_positions, without_dropout, without_hooks
+from ablations.sizes import Sizes
 from ablations.strangers import is_ours
 from ablations.streams import global_stream
 from ablations.undrawn import Undrawn
@@ -129,6 +131,20 @@ class Decoder(nn.Module):
         modules = dict(self.named_modules())
         return ((part, modules[part.path]) for part in self.parts)
 
+    @property
+    def sizes(self) -> Sizes:
+        """What the parameters come to."""
+        parameters = list(self.parameters())
+        blocks = [sum(p.numel() for p in b.parameters() if p.ndim >= 2) for b in self.blocks]
+        share = self.architecture.share_layers
+        return Sizes(
+            parameters=sum(p.numel() for p in parameters),
+            matrices=sum(blocks[layer // share] for layer in range(self.architecture.depth)),
+            weight_bytes=sum(p.numel() * p.element_size() for p in parameters),
+            wide_bytes=sum(p.numel() * max(4, p.element_size()) for p in parameters),
+            number_bytes=self.token_embedding.weight.element_size(),
+        )
+
     def block(self, layer: int) -> nn.Module:
         """The block that a token passes at that depth, from 0; shared ones come again."""
         return self.blocks[layer // self.architecture.share_layers]
@@ -192,14 +208,11 @@ class Decoder(nn.Module):
         for part in self._attentions_of(layer):
             attention = self.get_submodule(part.path)
             if acts and not getattr(attention, "position_hooks", False):
-                raise Incompatible(
-                    f"position {choices.position.name!r} acts on queries, keys or scores; "
-                    f"attention {part.name!r} supports only positions added to the embedding"
-                )
+                raise Incompatible(without_hooks(choices.position, part.name))
             if self.architecture.attention_dropout and not getattr(
                 attention, "attention_dropout", False
             ):
-                raise Incompatible(f"attention {part.name!r} has no attention dropout")
+                raise Incompatible(without_dropout(part.name))
         return acts
 
     def _attentions_of(self, layer: int) -> list[Part]:
@@ -232,13 +245,20 @@ def build_decoder(architecture: Architecture, *, seed: int = 0) -> Decoder:
 
     Raises: Incompatible when parts do not fit each other or the sizes.
     """
+    with building(architecture, seed) as undrawn:
+        return Decoder(architecture, Builder(architecture, seed, undrawn))
+
+
+@contextmanager
+def building(architecture: Architecture, seed: int) -> Iterator[Undrawn]:
+    """What the modules of a decoder are made under; gives what tells which draws are left out."""
     default = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32)  # whatever a notebook has set: draws depend on it
     try:
         # A stranger's initializer may leave alone what a constructor drew.
         leaving = is_ours(architecture.initializer.target)
         with global_stream(seed, "decoder"), Undrawn() as undrawn, undrawn.leaving(leaving):
-            return Decoder(architecture, Builder(architecture, seed, undrawn))
+            yield undrawn
     finally:
         torch.set_default_dtype(default)
 

@@ -21,7 +21,7 @@ from ablations.following import Followers, run_info
 from ablations.grid import Grid
 from ablations.log import RunLog
 from ablations.machine import memory_share, usable_cores
-from ablations.planning import Plan, plan
+from ablations.planning import plan
 from ablations.record import run_plan
 from ablations.results import FINAL, MeasureResult, TrialResult
 from ablations.resuming import Standing, missing_trials, standing
@@ -143,7 +143,7 @@ def run(
                 checkpoints=checkpoints,
                 memory=execution.memory,
             )
-            keeping = _Keeping(store, log, followers, tally, checkpoints, planned)
+            keeping = _Keeping(store, log, followers, tally, checkpoints)
             cache = Cache()
             examinations = _unexamined(recorded, store, cache)
             outcomes = chosen.execute(chain(examinations, trials), carry_out, execution)
@@ -188,19 +188,17 @@ class _Keeping:
         followers: Followers,
         tally: Tally,
         checkpoints: CheckpointFolder,
-        planned: Plan,
     ) -> None:
         self._store = store
         self._log = log
         self._followers = followers
         self._tally = tally
         self._checkpoints = checkpoints
-        self._labels = {entry.cell.cell: entry.cell.label for entry in planned.cells}
 
     def trial(self, result: TrialResult) -> str:
         """Record a result; returns the trial's state."""
         self._store.record(result)
-        self._log.trial(result, self._labels[result.cell])
+        self._log.trial(result, self._store.label(result.cell))
         _discard_checkpoints(self._checkpoints, result)
         self._followers.trial(self._store, result.cell, result.seed)
         return self._tally.add(result)

@@ -28,6 +28,7 @@ from ablations.losses import (
     share_of_noise,
     surviving_fraction,
 )
+from ablations.sizes import Sized
 from ablations.watching import Branch, Mixing, Watcher
 
 
@@ -218,7 +219,7 @@ def _run(
     )
 
 
-def pass_flops(decoder: Decoder, options: PassOptions) -> float:
+def pass_flops(decoder: Sized, options: PassOptions) -> float:
     """FLOPs of one pass: three times the forward pass's matrix products, a multiply-add being 2.
 
     Each matrix inside the blocks and the head takes one product a token, 2 FLOPs an entry;
@@ -227,32 +228,26 @@ def pass_flops(decoder: Decoder, options: PassOptions) -> float:
     """
     architecture = decoder.architecture
     length = options.length or architecture.context
-    blocks = [sum(p.numel() for p in block.parameters() if p.ndim >= 2) for block in decoder.blocks]
-    matrices = sum(
-        blocks[layer // architecture.share_layers] for layer in range(architecture.depth)
-    )
-    if decoder.embedding_projection is not None:
-        matrices += decoder.embedding_projection.weight.numel()
+    matrices = decoder.sizes.matrices
+    width = architecture.embedding_dim
+    projection = architecture.d_model * width if width else 0
+    matrices += projection
     if options.loss == "cross_entropy":
-        matrices += decoder.head.weight.numel()
-        if decoder.head_projection is not None:
-            matrices += decoder.head_projection.weight.numel()
+        matrices += architecture.vocab_size * (width or architecture.d_model) + projection
     scores = architecture.depth * 4 * length**2 * architecture.n_heads * architecture.head_dim
     return 3.0 * options.batch * (2 * length * matrices + scores)
 
 
-def pass_bytes(decoder: Decoder, options: PassOptions) -> int:
+def pass_bytes(decoder: Sized, options: PassOptions) -> int:
     """Memory that one pass needs at least, whatever its components are.
 
     Weights, drawn in float32, then in the decoder's type; with logits and their softmax. What
     components keep for the backward pass is left out: it differs.
     """
-    weights = sum(p.numel() * p.element_size() for p in decoder.parameters())
-    drawn = 4 * sum(p.numel() for p in decoder.parameters())
-    architecture = decoder.architecture
+    architecture, sizes = decoder.architecture, decoder.sizes
+    weights, drawn = sizes.weight_bytes, 4 * sizes.parameters
     logits = 0
     if options.loss == "cross_entropy":
         tokens = options.batch * (options.length or architecture.context)
-        width = next(decoder.parameters()).element_size()
-        logits = 2 * tokens * architecture.vocab_size * width
+        logits = 2 * tokens * architecture.vocab_size * sizes.number_bytes
     return max(drawn, weights + logits)

@@ -1,102 +1,107 @@
-"""What would run: every cell built on the meta device, counted, or skipped with its reason."""
+"""What would run: every cell counted by its shapes, or skipped with its reason."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from ablations.amounts import in_words
 from ablations.architecture import Architecture
-from ablations.decoder import Decoder
+from ablations.combinations import baseline_number, label, pairs, places
 from ablations.design import Cell, cells, check_levels
+from ablations.estimating import Estimator, PlannedCell
 from ablations.executors.process_tree import SEEN
 from ablations.grid import Grid
 from ablations.grids.document import Fault
 from ablations.grids.placebo import factor_path
 from ablations.grids.unused import unused_faults
 from ablations.machine import memory_share, refusal, usable_cores
+from ablations.made import Made
 from ablations.printable import line
 from ablations.progress import duration
-from ablations.rates import rates
-from ablations.sizes import dtype_of
+from ablations.survey import Survey
 from ablations.trial import Measurement, Trial, TrialContext
 from registry.catalog import Catalog
-from registry.errors import Incompatible, MissingExtra
+from registry.spec import Choice
 
+MOST_TOLD = 20
+"""Reasons, and cells for each, that a plan's text tells; `plan --json` has them all."""
 
-@dataclass(frozen=True, kw_only=True)
-class PlannedCell:
-    """A cell and what its shapes tell; None where it is skipped or cannot be built here.
-
-    `parameters` counts unique ones; `flops` is what one trial's measures compute (a multiply-add is
-    2, attention over all T² pairs), `weight_bytes` what its weights and their gradients occupy.
-    `least_bytes` is, by measure, the memory without which it cannot be done.
-    """
-
-    cell: Cell
-    parameters: int | None = None
-    flops: float | None = None
-    least_bytes: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def weight_bytes(self) -> int | None:
-        """Bytes of weights and gradients in float32."""
-        return None if self.parameters is None else 2 * 4 * self.parameters
+Lister = Callable[[Iterable[Any]], list[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A grid worked out: its cells in order, those that run and those that do not."""
+    """A grid worked out: its cells in order, those that run and those that do not.
+
+    A cell is planned anew whenever it is asked for, so that a million take little memory.
+    """
 
     grid: Grid
     catalog: Catalog
-    cells: tuple[PlannedCell, ...]
+    cells: Made[PlannedCell]
     seconds: float
     """Rough time of the trials on one core of this machine."""
+    survey: Survey = field(repr=False, compare=False)
 
     @property
-    def running(self) -> tuple[PlannedCell, ...]:
+    def running(self) -> Made[PlannedCell]:
         """The cells that are not skipped."""
-        return tuple(planned for planned in self.cells if planned.cell.skipped is None)
+        return self.cells.of(self.survey.running)
 
-    @property
+    @cached_property
     def baseline(self) -> Architecture | None:
         """The architecture of the baseline cell; None where its values do not go together."""
-        return next(p.cell for p in self.cells if p.cell.levels == self.grid.baseline).architecture
+        return self.cells[baseline_number(self.grid)].cell.architecture
 
     @property
     def trials(self) -> int:
         """Cells that run, times seeds."""
-        return len(self.running) * len(self.grid.seeds)
+        return len(self.survey.running) * len(self.grid.seeds)
 
-    def document(self) -> dict[str, Any]:
-        """What `plan --json` prints."""
-        counts = [p.parameters for p in self.running if p.parameters is not None]
+    def choices(self, name: str) -> Iterable[Choice]:
+        """A measure with each of the options that it has in cells that run, in their order."""
+        seen: set[tuple[int, ...]] = set()
+        varying = [of for of, f in enumerate(self.grid.factors) if f.name.startswith(f"{name}.")]
+        for number in self.survey.running:
+            chosen = places(self.grid, number)
+            key = tuple([chosen[of] for of in varying])
+            if key not in seen:
+                seen.add(key)
+                yield from (c for c in self.cells[number].cell.measures if c.name == name)
+            if not varying:
+                return
+
+    def document(self, listed: Lister = list) -> dict[str, Any]:
+        """What `plan --json` prints; `listed` makes its lists, which may be as long as the grid."""
         return {
             "cells": len(self.cells),
             "trials": self.trials,
-            "skipped": [
-                {"cell": planned.cell.label, "reason": planned.cell.skipped}
-                for planned in self.cells
-                if planned.cell.skipped is not None
-            ],
-            "parameters": {
-                "min": min(counts, default=None),
-                "max": max(counts, default=None),
-            },
+            "skipped": listed(
+                {"cell": self._label(number), "reason": reason}
+                for number, reason in self.survey.skipped()
+            ),
+            "parameters": {"min": self.survey.least, "max": self.survey.most},
             "flops": self.flops,
             "seconds": self.seconds,
-            "memory": {
-                "limit": self.memory,
-                "too_large": [
-                    {"cell": planned.cell.label, "measure": name, "bytes": needed}
-                    for planned in self.running
-                    for name, needed in planned.least_bytes.items()
-                    if needed > self.memory
-                ],
-            },
+            "memory": {"limit": self.memory, "too_large": listed(self._too_large())},
         }
+
+    def _too_large(self) -> Iterable[dict[str, Any]]:
+        """The measures of cells that need more memory than a trial may use."""
+        memory = self.memory
+        return (
+            {"cell": planned.cell.label, "measure": name, "bytes": needed}
+            for planned in self.cells.of(self.survey.at_least(memory))
+            for name, needed in planned.least_bytes.items()
+            if needed > memory
+        )
+
+    def _label(self, number: int) -> str:
+        return label(self.grid.factors, places(self.grid, number))
 
     @property
     def memory(self) -> int:
@@ -114,39 +119,39 @@ class Plan:
     @property
     def flops(self) -> float:
         """Of all trials together."""
-        return sum(planned.flops or 0.0 for planned in self.running) * len(self.grid.seeds)
+        return self.survey.flops * len(self.grid.seeds)
 
     def text(self) -> str:
         """The same for a person, with every value of the model, given or default."""
-        document = self.document()
-        grid = self.grid
+        grid, survey = self.grid, self.survey
         lines = [
-            f"{grid.name}: {document['cells']} cells × {len(grid.seeds)} seeds, "
-            f"{self.trials} trials",
+            f"{grid.name}: {len(self.cells)} cells × {len(grid.seeds)} seeds, {self.trials} trials",
             *(f"  {factor.name}: {_levels(grid, factor)}" for factor in grid.factors),
             f"measures: {', '.join(measure.choice.label for measure in grid.measures)}",
         ]
-        if document["parameters"]["min"] is not None:
-            weights = max(p.weight_bytes or 0 for p in self.running)
+        if survey.most is not None:
             lines += [
-                f"parameters: {document['parameters']['min']:,} to "
-                f"{document['parameters']['max']:,}",
+                f"parameters: {survey.least:,} to {survey.most:,}",
                 f"computation: {self.flops:.3g} FLOPs (a multiply-add is 2), about "
                 f"{duration(self.seconds)} on one core",
-                f"memory: weights and gradients of the largest trial {in_words(weights)} "
-                "a worker, in float32",
+                "memory: weights and gradients of the largest trial "
+                f"{in_words(2 * 4 * survey.most)} a worker, in float32",
                 f"memory limit: {in_words(self.memory)} a trial, {self._origin_of_memory}",
             ]
+        too_large = iter(self._too_large())
         lines += [
             f"too large: {one['cell']}: {one['measure']} {refusal(one['bytes'], self.memory)}"
-            for one in document["memory"]["too_large"]
+            for one in islice(too_large, MOST_TOLD)
         ]
-        by_reason: dict[str, list[str]] = {}
-        for skipped in document["skipped"]:
-            by_reason.setdefault(skipped["reason"], []).append(skipped["cell"])
-        for reason, labels in by_reason.items():
+        lines += _rest("too large: and {} more", sum(1 for _ in too_large))
+        by_reason: dict[str, list[int]] = {}
+        for number, reason in survey.skipped():
+            by_reason.setdefault(reason, []).append(number)
+        for reason, numbers in islice(by_reason.items(), MOST_TOLD):
             lines.append(f"skipped: {line(reason)}")
-            lines += [f"  {label}" for label in labels]
+            lines += [f"  {self._label(number)}" for number in numbers[:MOST_TOLD]]
+            lines += _rest("  and {} more cells", len(numbers) - MOST_TOLD)
+        lines += _rest("skipped: and cells for {} more reasons", len(by_reason) - MOST_TOLD)
         lines.append("settings:")
         lines += [f"  {s.key}: {s.value} ({s.origin})" for s in grid.settings()]
         return "\n".join(lines)
@@ -160,16 +165,23 @@ def plan(grid: Grid, *, catalog: Catalog | None = None) -> Plan:
     baseline cell that cannot be.
     """
     catalog = catalog or grid.catalog
-    planned = [_plan_cell(cell, grid) for cell in cells(grid, catalog)]
-    check_levels(grid, [entry.cell for entry in planned])
-    running = [entry.cell for entry in planned if entry.cell.skipped is None]
-    unused = unused_faults(grid, (choice for cell in running for choice in cell.measures))
+    designed = cells(grid, catalog)
+    estimator = Estimator(grid.dtype)
+    planned = designed.then(estimator.planned)
+    survey = Survey(planned)
+    check_levels(grid, survey.cells())
+    worked_out = Plan(
+        grid=grid,
+        catalog=catalog,
+        cells=planned,
+        seconds=survey.seconds * len(grid.seeds),
+        survey=survey,
+    )
+    unused = unused_faults(grid, worked_out.choices)
     if unused:
         raise grid.document.error(unused)
-    if grid.static and all(entry.parameters is not None for entry in planned):
-        _check_effects(grid, planned)
-    seconds = _estimate_seconds(planned) * len(grid.seeds)
-    worked_out = Plan(grid=grid, catalog=catalog, cells=tuple(planned), seconds=seconds)
+    if grid.static and survey.counted == len(planned):
+        _check_effects(grid, designed)
     _check_baseline(worked_out)
     return worked_out
 
@@ -188,32 +200,6 @@ def _context(cell: Cell) -> TrialContext:
     return TrialContext(trial)
 
 
-def _plan_cell(cell: Cell, grid: Grid) -> PlannedCell:
-    if cell.skipped is not None or cell.architecture is None:
-        return PlannedCell(cell=cell)
-    try:
-        measures = [(choice.name, choice.load()(**choice.options)) for choice in cell.measures]
-        for name, measure in measures:
-            refuse = getattr(measure, "unsupported", None)
-            refusal = refuse(cell.architecture) if refuse else None
-            if refusal:
-                raise Incompatible(f"measure {name!r}: {refusal}")
-        decoder = _context(cell).skeleton()
-    except Incompatible as reason:
-        return PlannedCell(cell=replace(cell, skipped=str(reason)))
-    except MissingExtra:
-        raise
-    except (Exception, SystemExit):
-        # What cannot be built is measured all the same: its trials fail, each with its message in
-        # the report, and the other cells run.
-        return PlannedCell(cell=cell)
-    flops = sum(_flops(measure, decoder) for _, measure in measures)
-    parameters = sum(parameter.numel() for parameter in decoder.parameters())
-    decoder.to(dtype_of(grid.dtype))
-    least = {name: _least_bytes(measure, decoder) for name, measure in measures}
-    return PlannedCell(cell=cell, parameters=parameters, flops=flops, least_bytes=least)
-
-
 def _check_baseline(plan: Plan) -> None:
     """Refuse a measure that builds the baseline cell where that has no architecture.
 
@@ -221,7 +207,7 @@ def _check_baseline(plan: Plan) -> None:
     """
     if plan.baseline is not None:
         return
-    (reason,) = {p.cell.skipped for p in plan.cells if p.cell.levels == plan.grid.baseline}
+    reason = plan.cells[baseline_number(plan.grid)].cell.skipped
     faults = [
         Fault(
             ("measures", place),
@@ -234,29 +220,24 @@ def _check_baseline(plan: Plan) -> None:
         raise plan.grid.document.error(faults)
 
 
-def _check_effects(grid: Grid, planned: Sequence[PlannedCell]) -> None:
+def _check_effects(grid: Grid, cells: Made[Cell]) -> None:
     """Refuse a factor that changes nothing that is counted, where all is known from shapes.
 
     Raises: GridError with every such factor.
     """
-    counted: dict[str, tuple[Measurement, ...] | None] = {}
+    counted: dict[int, tuple[Measurement, ...] | None] = {}
 
-    def alike(one: Cell, other: Cell) -> bool:
-        for cell in (one, other):
-            if cell.cell not in counted:
-                counted[cell.cell] = _counted(cell)
-        found = counted[one.cell]
-        return found is not None and found == counted[other.cell]
+    def alike(one: int, other: int) -> bool:
+        for number in (one, other):
+            if number not in counted:
+                counted[number] = _counted(cells[number])
+        found = counted[one]
+        return found is not None and found == counted[other]
 
     faults = []
     for factor in grid.factors:
-        groups: dict[tuple[str, ...], list[Cell]] = {}
-        for entry in planned:
-            others = tuple(v for k, v in entry.cell.levels.items() if k != factor.name)
-            groups.setdefault(others, []).append(entry.cell)
         # The first pair that differs ends the search, so that few cells are counted.
-        pairs = ((group[0], one) for group in groups.values() for one in group[1:])
-        if len(factor.levels) > 1 and all(alike(*pair) for pair in pairs):
+        if len(factor.levels) > 1 and all(alike(*pair) for pair in pairs(grid, factor)):
             measured = ", ".join(asked.choice.name for asked in grid.measures)
             words = f"has no effect: what is measured ({measured}) is the same at all its levels"
             faults.append(Fault(factor_path(factor.name), words, True))
@@ -273,27 +254,6 @@ def _counted(cell: Cell) -> tuple[Measurement, ...] | None:
         return None  # its trial will tell
 
 
-def _flops(measure: Any, decoder: Decoder) -> float:
-    estimate = getattr(measure, "flops", None)
-    return float(estimate(decoder)) if estimate is not None else 0.0
-
-
-def _least_bytes(measure: Any, decoder: Decoder) -> int:
-    estimate = getattr(measure, "least_bytes", None)
-    return int(estimate(decoder)) if estimate is not None else 0
-
-
-def _estimate_seconds(planned: Sequence[PlannedCell]) -> float:
-    """Of one trial a cell: FLOPs over the rate of a matrix product here, plus drawing the weights.
-
-    Small products and everything between them run at about half the rate of a large one, and
-    each weight is drawn twice: by its constructor and by its initializer.
-    """
-    computing = [entry for entry in planned if entry.flops]
-    if not computing:
-        return 0.0
-    flops_a_second, draws_a_second = rates()
-    return sum(
-        2 * (entry.flops or 0.0) / flops_a_second + 2 * (entry.parameters or 0) / draws_a_second
-        for entry in computing
-    )
+def _rest(words: str, more: int) -> list[str]:
+    """A line that tells how many more there are, if any."""
+    return [words.format(f"{more:,}") + "; plan --json has them all"] if more > 0 else []

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ablations.environment import bit_bending, environment_rows
+from ablations.estimating import PlannedCell
 from ablations.examining import Examination, examinations
 from ablations.grids.plugins import kept_text
 from ablations.identity import components_of, identity
@@ -59,16 +60,7 @@ def run_plan(
     return RunPlan(
         name=grid.name,
         grid=grid.text if out is None else kept_text(grid.document, plan.catalog, out),
-        cells=tuple(
-            PlannedCellRow(
-                cell=planned.cell.cell,
-                label=planned.cell.label,
-                levels=planned.cell.levels,
-                content=planned.cell.content,
-                skipped=planned.cell.skipped,
-            )
-            for planned in plan.cells
-        ),
+        cells=plan.cells.then(_cell_row),
         seeds=grid.seeds,
         measures=tuple(measure.choice.name for measure in grid.measures),
         identities=identities,
@@ -88,6 +80,17 @@ def run_plan(
                 threads=execution.threads,
             )
         ),
+    )
+
+
+def _cell_row(planned: PlannedCell) -> PlannedCellRow:
+    cell = planned.cell
+    return PlannedCellRow(
+        cell=cell.cell,
+        label=cell.label,
+        levels=cell.levels,
+        content=cell.content,
+        skipped=cell.skipped,
     )
 
 
@@ -123,13 +126,7 @@ def _metric_rows(plan: Plan) -> list[dict[str, Any]]:
 
 def _conventions(plan: Plan, name: str) -> list[str]:
     """What a measure says of its figures, once for each set of options that a cell has."""
-    choices = {
-        repr(choice.options): choice
-        for planned in plan.running
-        for choice in planned.cell.measures
-        if choice.name == name
-    }
-    built = (choice.load()(**choice.options) for choice in choices.values())
+    built = (choice.load()(**choice.options) for choice in plan.choices(name))
     return list(dict.fromkeys(m.convention() for m in built if hasattr(m, "convention")))
 
 

@@ -11,9 +11,10 @@ from typing import Literal
 from ablations.architecture import Architecture
 from ablations.checkpoints import CheckpointFolder
 from ablations.design import Cell
+from ablations.estimating import PlannedCell
 from ablations.identity import components_of
 from ablations.machine import refusal
-from ablations.planning import Plan, PlannedCell
+from ablations.planning import Plan
 from ablations.results import FINAL, worst
 from ablations.storage.plan import RunPlan
 from ablations.strangers import by_strangers, strangers_of
@@ -130,21 +131,37 @@ def missing_trials(
     settled = {"kept"} if retry_failed else {"kept", "lost"}
     specs = {asked.choice.name: asked.spec for asked in planned.grid.measures}
     baseline = planned.baseline
+
+    def trial(entry: PlannedCell, seed: int) -> Trial | None:
+        cell = entry.cell
+        measures = tuple(
+            _planned_measure(specs[choice.name], choice, identity, entry, memory)
+            for choice in sorted(cell.measures, key=lambda c: specs[c.name].mode == "static")
+            for identity in [recorded.identities[cell.cell, choice.name]]
+            if _fate(known.get((cell.cell, seed, choice.name)), identity) not in settled
+        )
+        if not measures:
+            return None
+        against = any(specs[m.choice.name].against_baseline for m in measures)
+        beside = baseline if against else None
+        return _trial(planned, cell, seed, measures, beside, checkpoints)
+
+    running = planned.running
     for seed in planned.grid.seeds:
-        trials = []
-        for entry in planned.running:
-            cell = entry.cell
-            measures = tuple(
-                _planned_measure(specs[choice.name], choice, identity, entry, memory)
-                for choice in sorted(cell.measures, key=lambda c: specs[c.name].mode == "static")
-                for identity in [recorded.identities[cell.cell, choice.name]]
-                if _fate(known.get((cell.cell, seed, choice.name)), identity) not in settled
-            )
-            if measures:
-                against = any(specs[m.choice.name].against_baseline for m in measures)
-                beside = baseline if against else None
-                trials.append(_trial(planned, cell, seed, measures, beside, checkpoints))
-        yield from sorted(trials, key=by_strangers)
+        # Trials are made as they are asked for: those of a million cells are never there together.
+        later: dict[tuple[int, tuple[str, ...]], list[int]] = {}
+        for number, entry in enumerate(running):
+            made = trial(entry, seed)
+            if made is not None and made.strangers:
+                count, names = by_strangers(made)
+                later.setdefault((count, tuple(names)), []).append(number)
+            elif made is not None:
+                yield made
+        for key in sorted(later):
+            for number in later[key]:
+                made = trial(running[number], seed)
+                assert made is not None, "what is known does not change"
+                yield made
 
 
 def _trial(

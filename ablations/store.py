@@ -13,7 +13,8 @@ import os
 import secrets
 import sqlite3
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -50,6 +51,9 @@ __all__ = [
     "Store",
     "StoreError",
 ]
+
+TOGETHER = 1_000
+"""Cells that are written together: all of a large grid would not fit into memory."""
 
 PLAN_TABLES = ("meta", "plan", "plan_seeds", "plan_measures", "plan_identities")
 
@@ -111,10 +115,6 @@ class Store:
             conformities = read_conformities(connection)
             for table in PLAN_TABLES:
                 connection.execute(f"DELETE FROM {table}")  # noqa: S608
-            # The content of a cell never changes, but its label may.
-            connection.executemany(
-                "DELETE FROM cells WHERE cell = ?", [(c.cell,) for c in plan.cells]
-            )
             meta = {"id": held.get("id", uuid.uuid4().hex)}
             meta |= {"key": held.get("key", secrets.token_hex(32))}
             meta |= {"name": plan.name, "grid": plan.grid, EXAMINED: document(plan.examined)}
@@ -123,12 +123,9 @@ class Store:
                 name: document([dict(row) for row in getattr(plan, name)]) for name in DOCUMENTS
             }
             insert(connection, "meta", meta.items())
-            insert(
-                connection,
-                "cells",
-                ((c.cell, c.label, document(c.levels), document(c.content)) for c in plan.cells),
-            )
-            insert(connection, "plan", ((n, c.cell, c.skipped) for n, c in enumerate(plan.cells)))
+            rows = enumerate(plan.cells)
+            while some := list(islice(rows, TOGETHER)):
+                _insert_cells(connection, some)
             insert(connection, "plan_seeds", enumerate(plan.seeds))
             insert(connection, "plan_measures", enumerate(plan.measures))
             insert(
@@ -167,6 +164,14 @@ class Store:
             (cell, seed, measure): (identity, state)
             for cell, seed, measure, identity, state in rows
         }
+
+    def label(self, cell: str) -> str:
+        """The label of a cell that is in the plan."""
+        with explained(self.path):
+            (found,) = self._connection.execute(
+                "SELECT label FROM cells WHERE cell = ?", (cell,)
+            ).fetchone()
+        return str(found)
 
     def record(self, result: TrialResult) -> None:
         """Keep a trial's results, in place of earlier ones of the same measures."""
@@ -271,6 +276,20 @@ class Store:
                 if self._connection.in_transaction:  # a full disk ends it by itself
                     self._connection.execute("ROLLBACK")
                 raise
+
+
+def _insert_cells(
+    connection: sqlite3.Connection, rows: Sequence[tuple[int, PlannedCellRow]]
+) -> None:
+    """Add cells of the plan, by their places in it."""
+    # The content of a cell never changes, but its label may.
+    connection.executemany("DELETE FROM cells WHERE cell = ?", [(c.cell,) for _, c in rows])
+    insert(
+        connection,
+        "cells",
+        [(c.cell, c.label, document(c.levels), document(c.content)) for _, c in rows],
+    )
+    insert(connection, "plan", [(place, c.cell, c.skipped) for place, c in rows])
 
 
 def _conformity_document(known: Mapping[str, Conformity]) -> str:

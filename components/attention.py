@@ -7,7 +7,6 @@ C head_dim. Each key/value head serves H / K neighbouring query heads.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
 import torch
@@ -95,8 +94,8 @@ class Attention(nn.Module):
         if qk_norm != "none":
             per_head = qk_norm == "per_head"
             q_width, k_width = (dims.head_dim,) * 2 if per_head else self.widths[:2]
-            self.q_norm = norm(replace(dims, d_model=q_width))
-            self.k_norm = norm(replace(dims, d_model=k_width))
+            self.q_norm = norm(dims.resized(d_model=q_width))
+            self.k_norm = norm(dims.resized(d_model=k_width))
             if isinstance(self.q_norm, NoNorm):
                 raise Incompatible(f"qk_norm {qk_norm!r} has no effect: the model's norm is 'none'")
 
@@ -254,7 +253,7 @@ class GroupedQueryAttention(Attention):
         qkv: Projection = "fused",
     ) -> None:
         super().__init__(
-            replace(dims, n_kv_heads=n_kv_heads),
+            dims.resized(n_kv_heads=n_kv_heads),
             norm,
             qk_norm=qk_norm,
             scale=scale,

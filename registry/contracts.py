@@ -31,7 +31,7 @@ minimizes, as a mixture of experts balances its load.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -59,6 +59,13 @@ class Dims:
     out_bias: bool = True
     feed_forward_bias: bool = True
     attention_dropout: float = 0.0
+
+    def resized(self, **sizes: Any) -> Dims:
+        """These with other sizes, for a part that a maker is to build.
+
+        As `dataclasses.replace`, but that a plan sees which of the others the part asks for.
+        """
+        return replace(self, **sizes)
 
 
 class Maker(Protocol):

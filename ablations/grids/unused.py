@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from ablations.grids.document import DataPath, Fault
@@ -12,25 +12,32 @@ if TYPE_CHECKING:
     from ablations.grid import Grid
 
 
-def unused_faults(grid: Grid, choices: Iterable[Choice]) -> list[Fault]:
-    """A fault for each option that its measure says is of no use, in all of `choices` alike.
+def unused_faults(grid: Grid, choices: Callable[[str], Iterable[Choice]]) -> list[Fault]:
+    """A fault for each option that its measure says is of no use, in all of its choices alike.
 
-    `choices` are those of the cells that run.
+    `choices` gives those that a measure has in the cells that run.
     """
-    distinct: dict[str, dict[str, Choice]] = {asked.choice.name: {} for asked in grid.measures}
-    for choice in choices:
-        distinct[choice.name][repr(sorted(choice.options.items()))] = choice
     faults = []
     for place, asked in enumerate(grid.measures):
         name = asked.choice.name
-        told = [_unused(choice) for choice in distinct[name].values()]
-        everywhere = set.intersection(*map(set, told)) if told else set()
-        for option in sorted(everywhere):
-            varied = any(factor.name == f"{name}.{option}" for factor in grid.factors)
-            given: DataPath = ("measures", place, name, option)
-            if varied or option in asked.choice.given:
-                path = ("factors", f"{name}.{option}") if varied else given
-                faults.append(Fault(path, f"has no effect: {told[0][option]}", True))
+        varied = {
+            factor.name.removeprefix(f"{name}.")
+            for factor in grid.factors
+            if factor.name.startswith(f"{name}.")
+        }
+        told: dict[str, str] | None = None
+        for choice in choices(name):
+            found = _unused(choice)
+            if told is None:
+                told = {o: why for o, why in found.items() if o in varied | asked.choice.given}
+            told = {option: why for option, why in told.items() if option in found}
+            if not told:  # as the first choice already tells of most measures
+                break
+        for option, why in sorted((told or {}).items()):
+            path: DataPath = ("measures", place, name, option)
+            if option in varied:
+                path = ("factors", f"{name}.{option}")
+            faults.append(Fault(path, f"has no effect: {why}", True))
     return faults
 
 

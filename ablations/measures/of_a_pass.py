@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ablations.architecture import Architecture
 from ablations.data import files_of
-from ablations.decoder import Decoder
 from ablations.observation import PassOptions, pass_bytes, pass_flops
+from ablations.sizes import Sized
 
 
 class OfAPass:
@@ -21,11 +21,11 @@ class OfAPass:
         """Why a cell cannot be measured so, told before anything runs."""
         return self.options.unsupported(architecture.context, architecture.vocab_size)
 
-    def flops(self, decoder: Decoder) -> float:
+    def flops(self, decoder: Sized) -> float:
         """What one trial computes, for a plan."""
         return pass_flops(decoder, self.options)
 
-    def least_bytes(self, decoder: Decoder) -> int:
+    def least_bytes(self, decoder: Sized) -> int:
         """Memory that one trial needs at least, for a plan."""
         return pass_bytes(decoder, self.options)
 

@@ -9,9 +9,8 @@ import torch
 from annotated_types import Ge, Lt
 
 from ablations.architecture import Architecture
-from ablations.decoder import Decoder
 from ablations.observation import PassOptions, pass_flops
-from ablations.sizes import dtype_of
+from ablations.sizes import Sized, dtype_of
 from ablations.training.loop import Loop, Precision, Regime
 from ablations.training.material import Material, Source
 from ablations.training.optimizing import unused_options
@@ -43,11 +42,11 @@ class OfTraining:
         """The text and the tokenizer that the figures depend on."""
         return self.source.files()
 
-    def step_flops(self, decoder: Decoder) -> float:
+    def step_flops(self, decoder: Sized) -> float:
         """What one step computes."""
         return pass_flops(decoder, PassOptions(batch=self.regime.batch, length=self.length))
 
-    def least_bytes(self, decoder: Decoder) -> int:
+    def least_bytes(self, decoder: Sized) -> int:
         """Memory that one trial needs at least."""
         return self.regime.least_bytes(decoder)
 

@@ -17,7 +17,7 @@ from ablations.decoder import Decoder
 from ablations.losses import cross_entropy
 from ablations.measures.of_training import Beta, OfTraining
 from ablations.results import ProfileValues
-from ablations.sizes import norm, rms
+from ablations.sizes import Sized, norm, rms
 from ablations.training.loop import Regime
 from ablations.training.material import Source
 from ablations.training.optimizing import Optimizer
@@ -75,7 +75,7 @@ class OneStep(OfTraining):
             f"of {self.source.in_words}"
         )
 
-    def flops(self, decoder: Decoder) -> float:
+    def flops(self, decoder: Sized) -> float:
         """What one trial computes: a step, and two forward passes."""
         return self.step_flops(decoder) * 5 / 3
 

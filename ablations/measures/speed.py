@@ -21,6 +21,7 @@ from torch.nn import functional as F
 from ablations.decoder import Decoder
 from ablations.measures.of_a_pass import OfAPass
 from ablations.observation import PassOptions
+from ablations.sizes import Sized
 from ablations.trial import Measurement, TrialContext
 from registry.errors import Incompatible
 
@@ -68,7 +69,7 @@ class Speed(OfAPass):
             "one thread, elapsed time of one with several"
         )
 
-    def flops(self, decoder: Decoder) -> float:
+    def flops(self, decoder: Sized) -> float:
         """What one trial computes: two steps a round, were the baseline like the cell."""
         return 2 * (self._repeats + self._warmup) * super().flops(decoder)
 

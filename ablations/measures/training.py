@@ -8,8 +8,8 @@ from annotated_types import Ge, Gt, Le
 
 from ablations.architecture import Architecture
 from ablations.data import TEXT
-from ablations.decoder import Decoder
 from ablations.measures.of_training import Beta, OfTraining
+from ablations.sizes import Sized
 from ablations.training.evaluating import reads_ahead
 from ablations.training.loop import Precision, Regime
 from ablations.training.material import Source
@@ -118,7 +118,7 @@ class Training(OfTraining):
             return f"probes are after steps 0 to {regime.steps}: got {late[0]}"
         return super().unsupported(architecture)
 
-    def flops(self, decoder: Decoder) -> float:
+    def flops(self, decoder: Sized) -> float:
         """What one trial computes: the steps, and a third of one for each held-out batch."""
         regime = self.regime
         looks = (len(regime.evaluated) + 1) * regime.held_out_batches

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ class RunPlan:
 
     name: str
     grid: str
-    cells: tuple[PlannedCellRow, ...]
+    cells: Sequence[PlannedCellRow]
     seeds: tuple[int, ...]
     measures: tuple[str, ...]
     identities: Mapping[tuple[str, str], str]

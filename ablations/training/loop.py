@@ -17,6 +17,7 @@ from torch import Tensor
 from ablations.checkpoints import Checkpoint
 from ablations.decoder import Decoder
 from ablations.losses import cross_entropy
+from ablations.sizes import Sized
 from ablations.streams import seed_process, seeded_process
 from ablations.training.evaluating import Evaluation, Probe, evaluate, probe
 from ablations.training.material import Material, Sequences
@@ -66,14 +67,14 @@ class Regime:
         n = min(self.evaluations, self.steps)
         return frozenset(round(self.steps * (place + 1) / n) for place in range(n))
 
-    def least_bytes(self, decoder: Decoder) -> int:
+    def least_bytes(self, decoder: Sized) -> int:
         """Memory that training needs at least, in bytes, after its first step.
 
         Weights in float32 or better, their gradients, the weights before a step, and what the
         optimizer keeps. Activations are left out: they differ by component.
         """
         kept = (1 if self.momentum else 0) if self.optimizer == "sgd" else 2
-        return (3 + kept) * sum(p.numel() * max(4, p.element_size()) for p in decoder.parameters())
+        return (3 + kept) * decoder.sizes.wide_bytes
 
 
 @dataclass(kw_only=True)

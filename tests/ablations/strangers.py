@@ -368,3 +368,14 @@ class Answer:
     def measure(self, context):
         assert context.skeleton().architecture is context.architecture
         return Measurement(metrics={"value": 42.0})
+
+
+class Weighing(Answer):
+    """Tells what it will take from the decoder's own parameters."""
+
+    def flops(self, decoder):
+        assert all(parameter.dtype == torch.float32 for parameter in decoder.parameters())
+        return float(sum(parameter.numel() for parameter in decoder.parameters()))
+
+    def least_bytes(self, decoder):
+        return sum(p.numel() * p.element_size() for p in decoder.parameters())

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from ablations.combinations import combinations, count
+from ablations.combinations import (
+    baseline_number,
+    combinations,
+    count,
+    label,
+    pairs,
+    places,
+)
 from ablations.design import cells, check_levels
 from ablations.grid import Grid, load_grid
 from ablations.grids.document import GridError
@@ -94,3 +101,27 @@ def test_a_skipped_baseline_leaves_nothing_to_compare_with() -> None:
         "design: the baseline, with which every other cell is compared, is skipped: "
         "nobody builds it"
     )
+
+
+@pytest.mark.parametrize("design", ["full", "one_at_a_time"])
+@pytest.mark.parametrize("baseline", [{}, {"norm": "rmsnorm", "depth": 6, "bias": False}])
+def test_cells_are_found_by_their_numbers(design: str, baseline: dict[str, Any]) -> None:
+    asked = grid(design=design, baseline=baseline)
+    made = list(cells(asked, parts()))
+    assert [label(asked.factors, places(asked, n)) for n in range(count(asked))] == [
+        cell.label for cell in made
+    ]
+    assert made[baseline_number(asked)].levels == asked.baseline
+
+
+@pytest.mark.parametrize("design", ["full", "one_at_a_time"])
+def test_pairs_differ_in_one_factor_alone(design: str) -> None:
+    asked = grid(design=design, baseline={"depth": 4})
+    levels = [cell.levels for cell in cells(asked, parts())]
+    for factor in asked.factors:
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for number, chosen in enumerate(levels):
+            others = tuple(value for name, value in chosen.items() if name != factor.name)
+            groups.setdefault(others, []).append(number)
+        expected = [(group[0], other) for group in groups.values() for other in group[1:]]
+        assert list(pairs(asked, factor)) == expected

@@ -53,7 +53,7 @@ def values(out):
     return found
 
 
-def strange_catalog():
+def strange_catalog(answer=strangers.Answer):
     """The built-ins, and components of a stranger's that fail in their several ways."""
     provenance = Provenance(distribution="strange", version="1.0")
     specs = (
@@ -63,7 +63,7 @@ def strange_catalog():
         ),
         MeasureSpec(
             name="answer",
-            target=strangers.Answer,
+            target=answer,
             mode="static",
             metrics=(Metric(name="value", unit="answers", summary="The answer."),),
             provenance=provenance,

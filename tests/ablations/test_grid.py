@@ -129,22 +129,23 @@ def test_the_grid_at_the_root_is_the_documented_one() -> None:
                 ]
             ),
             [
-                "grid.yaml:3:1: factors: 100,000,000 cells, more than the 100,000 that a grid may "
-                "have"
+                "grid.yaml:3:1: factors: 100,000,000 cells, more than the 1,000,000 that a grid "
+                "may have"
             ],
         ),
         (
-            f"factors: {{context: {list(range(1, 1001))}}}\nseeds: 1001",
+            f"factors: {{context: {list(range(1, 1001))}, depth: [1, 2]}}\nseeds: 10000",
             [
-                "grid.yaml:3:1: factors: 1,001,000 trials, more than the 1,000,000 that a grid may "
-                "have"
+                "grid.yaml:3:1: factors: 20,000,000 trials, more than the 10,000,000 that a grid "
+                "may have"
             ],
         ),
         (
-            f"factors: {{depth: [1, 4096], context: {list(range(1, 201))}}}",
+            f"factors: {{depth: [1, 4096], context: {list(range(1, 201))}, "
+            f"vocab_size: {list(range(1, 101))}}}",
             [
-                "grid.yaml:3:1: factors: 1,638,400 blocks, more than the 1,000,000 that a grid may "
-                "have"
+                "grid.yaml:3:1: factors: 163,840,000 blocks, more than the 100,000,000 that a grid "
+                "may have"
             ],
         ),
     ],

@@ -9,6 +9,7 @@ from ablations.record import run_plan
 from ablations.resuming import missing_trials
 from ablations.trial import NotApplicable
 from registry import Execution, discover
+from tests.ablations import strangers
 from tests.ablations.test_engine import GRID, grid, strange_catalog
 
 
@@ -169,3 +170,76 @@ def test_the_text_tells_everything_given_or_default():
 
 def test_planning_uses_what_is_installed_by_default():
     assert ablations.plan(grid()).catalog.plugins == discover().plugins
+
+
+def test_the_text_of_a_large_plan_is_short_and_its_document_whole():
+    asked = grid(
+        factors={"vocab_size": list(range(64, 164)), "norm": ["layernorm", "rmsnorm", "none"]},
+        exclude=[
+            {"vocab_size": size, "norm": "none", "because": f"not {size}"} for size in range(64, 94)
+        ]
+        + [{"vocab_size": size, "norm": "rmsnorm", "because": "odd"} for size in range(100, 130)],
+        memory="1 KiB",
+    )
+    planned = ablations.plan(asked)
+    lines = planned.text().splitlines()
+    for words, told, more in (
+        ("too large: vocab_size=", 20, "too large: and 220 more; plan --json has them all"),
+        ("skipped: not ", 20, None),
+        ("  vocab_size=", 20, None),
+        ("skipped: ", 21, "skipped: and cells for 11 more reasons; plan --json has them all"),
+    ):
+        assert len([line for line in lines if line.startswith(words)]) == told
+        assert more is None or more in lines
+    document = planned.document()
+    assert len(document["skipped"]) == 60
+    assert document["skipped"][0] == {"cell": "vocab_size=64 norm=none", "reason": "not 64"}
+    assert len(document["memory"]["too_large"]) == 240
+
+
+def test_many_cells_of_one_reason_are_told_by_their_number():
+    asked = grid(
+        factors={"vocab_size": list(range(64, 104)), "norm": ["layernorm", "rmsnorm"]},
+        exclude=[
+            {"vocab_size": size, "norm": "rmsnorm", "because": "odd"} for size in range(70, 95)
+        ],
+    )
+    lines = ablations.plan(asked).text().splitlines()
+    told = lines[lines.index("skipped: odd") + 1 :][:21]
+    assert told[0] == "  vocab_size=70 norm=rmsnorm"
+    assert told[19] == "  vocab_size=89 norm=rmsnorm"
+    assert told[20] == "  and 5 more cells; plan --json has them all"
+
+
+def test_a_cell_of_a_plan_is_planned_anew_to_the_same():
+    planned = ablations.plan(grid())
+    once, again = list(planned.cells), list(planned.running)
+    assert once == again
+    assert [entry.cell.cell for entry in once] == [entry.cell.cell for entry in again]
+    assert planned.cells[2] == once[2]
+    document = planned.document()
+    counts = [entry.parameters for entry in once]
+    assert document["parameters"] == {"min": min(counts), "max": max(counts)}
+
+
+def test_a_strangers_measure_is_handed_the_decoder_itself():
+    catalog = strange_catalog(strangers.Weighing)
+    asked = grid(catalog, measures=["answer", "gradient_flow"], dtype="bfloat16")
+    for entry in ablations.plan(asked, catalog=catalog).cells:
+        assert entry.least_bytes["answer"] == 2 * entry.parameters
+        assert entry.flops > entry.parameters
+    alone = grid(
+        catalog, measures=["answer", "parameters"], factors={"norm": ["layernorm", "rmsnorm"]}
+    )
+    for entry in ablations.plan(alone, catalog=catalog).cells:
+        assert entry.flops == entry.parameters
+
+
+def test_the_distinct_choices_of_a_measure_come_in_the_order_of_the_cells():
+    asked = grid(
+        factors={"gradient_flow.batch": [4, 2], "norm": ["layernorm", "rmsnorm"]},
+        measures=["gradient_flow", "parameters"],
+    )
+    planned = ablations.plan(asked)
+    assert [c.options["batch"] for c in planned.choices("gradient_flow")] == [4, 2]
+    assert [choice.name for choice in planned.choices("parameters")] == ["parameters"]

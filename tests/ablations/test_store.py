@@ -7,6 +7,7 @@ import struct
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -49,6 +50,21 @@ def test_frames_hold_what_was_planned_in_the_order_of_the_grid(store: Store) -> 
         "kind", "name", "plugin", "version", "options", "summary", "source",
     ]  # fmt: skip
     assert (len(frames.metrics), len(frames.profiles), len(frames.components)) == (0, 0, 0)
+
+
+def test_cells_are_written_together_in_bounded_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Store.create_or_open(tmp_path / "whole")
+    monkeypatch.setattr("ablations.store.TOGETHER", 2)
+    few = Store.create_or_open(tmp_path / "few")
+    with whole, few:
+        for store in (whole, few):
+            store.begin(PLAN)
+            relabelled = replace(PLAN.cells[0], label="another")
+            store.begin(replace(PLAN, cells=(relabelled, *PLAN.cells[1:])))
+        pd.testing.assert_frame_equal(few.frames().cells, whole.frames().cells)
+        assert [few.label(name) for name in "abc"] == ["norm=layernorm", "another", "norm=none"]
 
 
 def test_a_result_comes_back_whole(store: Store) -> None:

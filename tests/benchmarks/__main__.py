@@ -1,5 +1,6 @@
 """Runs the contenders in turn, round by round, and tells ratios with their spread.
 
+    python -m tests.benchmarks --planning [CELLS ...] [--json FILE]
     python -m tests.benchmarks [--rounds 5] [--trials 4] [--seeds 3] [--json FILE] [WIDTH ...]
     python -m tests.benchmarks --reports CELLS [CELLS ...] [--seeds 3] [--json FILE]
 
@@ -23,6 +24,7 @@ import torch
 
 from tests.benchmarks.engine import carried
 from tests.benchmarks.peers import Size, Trial, peers
+from tests.benchmarks.planning import SIZES, planning_rows, planning_shown
 from tests.benchmarks.reporting import report_rows, reports_shown
 
 ENGINE, MEASURING = "ablations", "ablations, within trials"
@@ -102,13 +104,19 @@ def main() -> None:
     parser.add_argument(
         "--reports", nargs="+", type=int, metavar="CELLS", help="time reports of so many instead"
     )
+    parser.add_argument(
+        "--planning", nargs="*", type=int, metavar="CELLS", help="plan grids of so many instead"
+    )
     asked = parser.parse_args()
     torch.set_num_threads(1)
     document: dict[str, object] = {"environment": environment(), "widths": {}}
     if asked.reports:
         document["reports"] = report_rows(asked.reports, asked.seeds)
         print(reports_shown(document["reports"]))  # type: ignore[arg-type]
-    for width in () if asked.reports else asked.widths:
+    if asked.planning is not None:
+        document["planning"] = list(planning_rows(asked.planning or SIZES))
+        print(planning_shown(document["planning"]))  # type: ignore[arg-type]
+    for width in () if asked.reports or asked.planning is not None else asked.widths:
         size = Size(d_model=width, depth=asked.depth, tokens=asked.tokens)
         rows = table(rounds(size, asked.rounds, asked.trials, asked.seeds))
         document["widths"] |= {width: rows}  # type: ignore[operator]
