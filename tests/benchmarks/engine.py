@@ -1,4 +1,4 @@
-"""The engine as a contender: a grid of all combinations, planned, measured, kept and reported."""
+"""The engine as a contender: a grid of all combinations, planned, measured, kept and compared."""
 
 from __future__ import annotations
 
@@ -10,19 +10,36 @@ from typing import Any
 
 import ablations
 from ablations import engine
+from reports.training.compared import compare
 from tests.benchmarks.peers import Size
 
 
 @dataclass(frozen=True, kw_only=True)
 class Carried:
-    """Seconds a trial of one run of the engine; `measuring` those within trials alone."""
+    """Seconds a trial of one run: all but drawing its report, and those within trials alone.
+
+    `report` are the seconds of the report, once a run.
+    """
 
     trial: float
     measuring: float
+    report: float
 
 
-def grid(size: Size, seeds: int) -> Mapping[str, Any]:
-    """Eight cells around the contenders' one."""
+def grid(size: Size, seeds: int, *, few: bool = False) -> Mapping[str, Any]:
+    """The default grid's 72 cells at that size, or eight of a `few`; one is the contenders'."""
+    attention = ["mha", {"gqa": {"n_kv_heads": size.n_heads // 2}}, "mqa"]
+    factors: dict[str, list[Any]] = {
+        "norm": ["layernorm", "rmsnorm"],
+        "activation": ["gelu", "silu", "swiglu"],
+        "attention": attention,
+        "bias": [True, False],
+        "placement": ["pre", "post"],
+    }
+    if few:
+        factors = {"norm": factors["norm"], "activation": ["gelu", "swiglu"]} | {
+            "placement": factors["placement"]
+        }
     return {
         "name": "benchmark",
         "model": {
@@ -32,37 +49,46 @@ def grid(size: Size, seeds: int) -> Mapping[str, Any]:
             "context": size.tokens,
             "vocab_size": size.vocab_size,
             "position": "rope",
-            "bias": False,
+            **({"bias": False} if few else {}),
         },
-        "factors": {
-            "norm": ["rmsnorm", "layernorm"],
-            "activation": ["swiglu", "gelu"],
-            "placement": ["pre", "post"],
-        },
+        "factors": factors,
         "seeds": seeds,
         "measures": ["parameters", {"gradient_flow": {"batch": 1}}],
     }
 
 
-def carried(size: Size, seeds: int, out: Path) -> Carried:
-    """Carry the grid out in this process, report and all."""
-    seconds: list[float] = []
-    measure = engine.carry_out
+def carried(size: Size, seeds: int, out: Path, *, few: bool = False) -> Carried:
+    """Carry the grid out in this process, statistics and all."""
+    within: list[float] = []
+    reporting: list[float] = []
 
-    def timed(task: Any) -> Any:
-        begun = time.perf_counter()
-        try:
-            return measure(task)
-        finally:
-            if hasattr(task, "measures"):
-                seconds.append(time.perf_counter() - begun)
+    def timed(function: Any, told: list[float], applies: Any) -> Any:
+        def call(given: Any) -> Any:
+            begun = time.perf_counter()
+            try:
+                return function(given)
+            finally:
+                if applies(given):
+                    told.append(time.perf_counter() - begun)
 
-    engine.carry_out = timed
+        return call
+
+    measure, report = engine.carry_out, engine.write_report
+    engine.carry_out = timed(measure, within, lambda task: hasattr(task, "measures"))
+    engine.write_report = timed(report, reporting, lambda out: True)
     try:
         begun = time.perf_counter()
-        summary = ablations.run(ablations.load_grid(grid(size, seeds)), out, executor="inline")
-        whole = time.perf_counter() - begun
+        loaded = ablations.load_grid(grid(size, seeds, few=few))
+        summary = ablations.run(loaded, out, executor="inline")
+        whole = time.perf_counter() - begun - sum(reporting)
     finally:
-        engine.carry_out = measure
+        engine.carry_out, engine.write_report = measure, report
     assert summary.states == {"done": summary.trials}
-    return Carried(trial=whole / summary.trials, measuring=sum(seconds) / summary.trials)
+    begun = time.perf_counter()
+    assert len(compare(ablations.open_run(out).frames()).effects)
+    whole += time.perf_counter() - begun
+    return Carried(
+        trial=whole / summary.trials,
+        measuring=sum(within) / summary.trials,
+        report=sum(reporting),
+    )

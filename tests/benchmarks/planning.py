@@ -115,17 +115,3 @@ def planning_rows(sizes: Iterable[int] = SIZES) -> Iterator[dict[str, Any]]:
     for size in sizes:
         for name, grid in (("parts", of_parts), ("options", of_options)):
             yield {"grid": name, **planned(grid(size))}
-
-
-def planning_shown(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The rows as Markdown."""
-    lines = [
-        "| what varies | cells | skipped | CPU seconds | peak memory |",
-        "|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {row['grid']} | {row['cells']:,} | {row['skipped']:,} | {row['seconds']:.1f} | "
-        f"{row['bytes'] / 1e6:.0f} MB |"
-        for row in rows
-    ]
-    return "\n".join(lines)

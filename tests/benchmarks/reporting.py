@@ -55,16 +55,3 @@ def _report(n: int, seeds: int, measures: str) -> dict[str, object]:
 def _peak_kib() -> int:
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
-
-
-def reports_shown(rows: Sequence[dict[str, object]]) -> str:
-    """The table as Markdown."""
-    lines = [f"| {' | '.join(rows[0])} |", "|---" * len(rows[0]) + "|"]
-    lines += [f"| {' | '.join(map(_written, row.values()))} |" for row in rows]
-    return "\n".join(lines)
-
-
-def _written(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:,.1f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
