@@ -42,6 +42,7 @@ app.add_typer(new, name="new")
 
 
 GridArgument = Annotated[Path, typer.Argument(help="A grid, as `new grid` writes one.")]
+DirectoryArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON document and nothing else.")
 ]
@@ -200,15 +201,28 @@ def plan(grid: GridArgument, as_json: JsonOption = False, plugin: PluginOption =
 @app.command()
 @answers
 def report(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
+    directory: DirectoryArgument,
+    formats: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT[,FORMAT]...",
+            help="html (report.html), markdown (report.md: findings and a paper's tables), latex "
+            "(report.tex: these tables), csv and parquet (files in tables/); default html,csv.",
+        ),
+    ] = None,
 ) -> Answer:
-    """Write report.html and tables/ of a run again, from its store.
+    """Write what is made of a run again, from its store: report.html and tables/.
 
-    Example: python -m ablations report runs/norm-placement
+    Example: python -m ablations report runs/norm-placement --format html,latex
     """
-    from ablations.library import write_report
+    from ablations.library import write_as, write_report
 
-    return Answer(str(write_report(directory)))
+    if formats is None:
+        return Answer(str(write_report(directory)))
+    from ablations.asked_formats import asked_formats
+
+    return Answer("\n".join(map(str, write_as(directory, asked_formats(formats)))))
 
 
 @app.command()

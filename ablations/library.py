@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,3 +73,15 @@ def write_report(out: str | Path, *, whole: bool = True) -> Path:
     with Store.open_readonly(out, whole=whole) as store:
         frames = store.frames()
     return reports.write(frames, Path(out))
+
+
+def write_as(out: str | Path, formats: Sequence[str]) -> list[Path]:
+    """Write some of `reports.formats.FORMATS` from the store of a run directory.
+
+    Returns the files, and the folder tables/ if anything was written there.
+
+    Raises: StoreError when there is no run in `out`.
+    """
+    from reports.formats import write_formats
+
+    return write_formats(open_run(out).frames(), Path(out), formats)

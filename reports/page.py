@@ -87,8 +87,8 @@ def render(
             name=frames.name,
             title=short(frames.name, 80),
             grid=frames.grid,
-            lead=_lead(frames),
-            alerts=[*_unfinished(frames), *mark_alerts(frames)],
+            lead=lead(frames),
+            alerts=[*unfinished(frames), *mark_alerts(frames)],
             date=written,
             style=Markup(style),  # noqa: S704 - our own style sheet
             style_hash=_csp_hash(style),
@@ -117,7 +117,7 @@ def render(
     )
 
 
-def _lead(frames: Frames) -> str:
+def lead(frames: Frames) -> str:
     """The grid and how far it got, in a sentence."""
     n_factors = frames.factors["factor"].nunique()
     counts = trial_counts(frames)
@@ -137,7 +137,7 @@ def _lead(frames: Frames) -> str:
     )
 
 
-def _unfinished(frames: Frames) -> list[str]:
+def unfinished(frames: Frames) -> list[str]:
     """A warning where trials are still to come."""
     counts = trial_counts(frames)
     missing, total = counts["missing"], sum(counts.values())
