@@ -31,6 +31,7 @@ from ablations.storage.errors import (
 )
 from ablations.storage.frames import DOCUMENTS, read_frames
 from ablations.storage.lock import RunLock
+from ablations.storage.overview import Overview, read_overview
 from ablations.storage.plan import PlannedCellRow, RunPlan
 from ablations.storage.rows import document, insert, result_rows
 from ablations.storage.schema import FILE, GRID, close_writable, open_readonly, open_writable
@@ -225,6 +226,14 @@ class Store:
         """
         with explained(self.path):
             return read_frames(self._connection, self.path)
+
+    def overview(self) -> Overview:
+        """What belongs to the grid last run and how far it got, without its figures.
+
+        Raises: StoreError if nothing has been run yet.
+        """
+        with explained(self.path):
+            return read_overview(self._connection)
 
     def close(self) -> None:
         """Close the file, and leave a plain one if it was written to; once is enough."""
