@@ -227,6 +227,30 @@ def report(
 
 @app.command()
 @answers
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="RUN_A", help="A run directory.")],
+    second: Annotated[Path, typer.Argument(metavar="RUN_B", help="Another one.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the page.")] = Path(
+        "comparison.html"
+    ),
+) -> Answer:
+    """Compare two runs: what changed between them, and which effects moved beyond noise.
+
+    Writes a page, and says the same in short. Times are never compared across environments.
+
+    Example: python -m ablations compare runs/before runs/after --out comparison.html
+    """
+    from ablations.comparing import compare_directories
+    from reports.comparison.page import summary, write_comparison
+
+    comparison = compare_directories(first, second)
+    write_comparison(comparison, out)
+    say(summary(comparison))
+    return Answer(str(out))
+
+
+@app.command()
+@answers
 def components(as_json: JsonOption = False, plugin: PluginOption = None) -> Answer:
     """List what is registered: kind, name, options, and the plugin that brings it.
 

@@ -31,6 +31,7 @@ from ablations.storage.errors import (
 )
 from ablations.storage.frames import DOCUMENTS, read_frames
 from ablations.storage.lock import RunLock
+from ablations.storage.origins import Origins, read_origins
 from ablations.storage.overview import Overview, read_overview
 from ablations.storage.plan import PlannedCellRow, RunPlan
 from ablations.storage.rows import document, insert, result_rows
@@ -234,6 +235,11 @@ class Store:
         """
         with explained(self.path):
             return read_overview(self._connection)
+
+    def origins(self) -> Origins:
+        """What the results of the grid last run come from, as digests."""
+        with explained(self.path):
+            return read_origins(self._connection)
 
     def close(self) -> None:
         """Close the file, and leave a plain one if it was written to; once is enough."""

@@ -366,8 +366,8 @@ def test_wrong_arguments_are_status_2(inline, arguments):
 @pytest.mark.parametrize(
     "command",
     [
-        *("run", "plan", "report", "components", "plugins", "check", "recipes", "schema"),
-        *("new grid", "new plugin"),
+        *("run", "plan", "report", "compare", "components", "plugins", "check", "recipes"),
+        *("schema", "new grid", "new plugin"),
     ],
 )
 def test_help_says_what_a_command_does_with_an_example(inline, command):
