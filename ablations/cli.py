@@ -251,6 +251,31 @@ def compare(
 
 @app.command()
 @answers
+def serve(
+    directory: DirectoryArgument,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes a free one.")
+    ] = 8000,
+) -> Answer:
+    """Show a run live in a browser of this machine, also while it goes on; Ctrl-C ends it.
+
+    Reads alone, answers on 127.0.0.1 alone, and makes the report again as results come in.
+
+    Example: python -m ablations serve runs/norm-placement
+    """
+    from ablations.serving import Server
+
+    try:
+        with told_to_end(), Server(directory, port) as server:
+            say(f"{directory} is shown on {server.address} until Ctrl-C")
+            server.serve_forever()
+    except KeyboardInterrupt as stop:
+        return Answer("", 143 if isinstance(stop, Terminated) else 130)
+    return Answer("")
+
+
+@app.command()
+@answers
 def components(as_json: JsonOption = False, plugin: PluginOption = None) -> Answer:
     """List what is registered: kind, name, options, and the plugin that brings it.
 

@@ -366,7 +366,7 @@ def test_wrong_arguments_are_status_2(inline, arguments):
 @pytest.mark.parametrize(
     "command",
     [
-        *("run", "plan", "report", "compare", "components", "plugins", "check", "recipes"),
+        *("run", "plan", "report", "compare", "serve", "components", "plugins", "check", "recipes"),
         *("schema", "new grid", "new plugin"),
     ],
 )

@@ -247,6 +247,7 @@ def test_welch_is_what_scipy_has() -> None:
     assert (error[1], degrees[1]) == (0.0, 3.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("apart", [False, True])
 def test_effects_that_did_not_move_are_seldom_said_to(apart: bool) -> None:
     n = 60
