@@ -37,8 +37,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, directory: Path, port: int = PORT) -> None:
         self.live = Live(directory)
-        if not (directory / "results.sqlite").is_file():
-            self.live.overview()
+        self.live.overview()  # a run to show, before anything is begun
         try:
             super().__init__((HOST, port), Handler)
         except OSError as error:

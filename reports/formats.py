@@ -20,6 +20,18 @@ FORMATS = ("html", "markdown", "latex", "csv", "parquet")
 DEFAULT_FORMATS = ("html", "csv")
 
 
+def write(frames: Frames, out: Path | str, date: datetime | None = None) -> Path:
+    """Write ``report.html`` and ``tables/*.csv`` of a run.
+
+    The same run gives the same bytes, but for the date. Arguments and errors are those of
+    `write_formats`.
+
+    Returns:
+        The path of ``report.html``.
+    """
+    return write_formats(frames, out, DEFAULT_FORMATS, date)[0]
+
+
 def write_formats(
     frames: Frames,
     out: Path | str,

@@ -1,13 +1,11 @@
 """The page: one HTML file that needs no network and no JavaScript."""
 
 from datetime import UTC, datetime
-from pathlib import Path
 
 from markupsafe import Markup
 
 from reports.effects_section import effects_section
 from reports.figures import attention_figures, budget_figure, effect_figures
-from reports.files import write_text
 from reports.frames import Frames
 from reports.interaction_section import interactions_section
 from reports.marks import drawn_warning, mark_alerts, marks_section
@@ -23,7 +21,6 @@ from reports.run_sections import (
 )
 from reports.sections import cells_section, levels_section
 from reports.shares import shares_section
-from reports.tables import write_tables
 from reports.templating import csp_hash, environment, style_sheet
 from reports.training.compared import Compared, compare
 from reports.training.section import training_section
@@ -31,30 +28,6 @@ from reports.training.told import all_findings
 from reports.wording import counted, short
 
 MAX_FINDINGS = 15
-
-
-def write(frames: Frames, out: Path | str, date: datetime | None = None) -> Path:
-    """Write ``report.html`` and ``tables/*.csv`` of a run.
-
-    The same run gives the same bytes, but for the date. Each file appears whole or not at all.
-
-    Args:
-        frames: The run, finished or not.
-        out: The run directory; made if it is not there.
-        date: What the page says about when it was written; now if None.
-
-    Returns:
-        The path of ``report.html``.
-
-    Raises:
-        OSError: The folder cannot be written.
-    """
-    directory = Path(out)
-    compared = compare(frames)
-    write_tables(frames, directory / "tables", compared)
-    path = directory / "report.html"
-    write_text(path, render(frames, date=date, compared=compared))
-    return path
 
 
 def render(

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from reports.adjustment import estimated_rows, exact_rows
+from reports.cautions import Cautions, cautions
 from reports.effects import comparisons
 from reports.estimates import DROPPED, Floats, estimates
 from reports.frames import Frames
@@ -43,14 +44,16 @@ def moved_effects(first: Frames, second: Frames, metrics: Sequence[str]) -> pd.D
         A row for each factor, level, reference and metric of both: `KEY`, ``scale``, ``primary``,
         ``exact``, ``how`` (`PAIRED` or `APART`), ``estimate``, ``low`` and ``high`` (what the
         effect of the second run is beyond that of the first: a difference, or a ratio on a log
-        scale), ``within_noise`` (NA without an interval), ``n_pairs`` and ``n_seeds`` (that both
-        have; of two samples those of the smaller), ``lost`` (trials diverged, failed or gave no
-        value, so that nothing is concluded), and of each run's own effect ``estimate_1``,
-        ``low_1``, ``high_1``, ``within_noise_1``, ``n_pairs_1``, ``n_seeds_1`` and ``…_2``.
+        scale), ``within_noise`` (NA without an interval), ``caution`` (what is said against either
+        of them), ``n_pairs`` and ``n_seeds`` (that both have; of two samples those of the smaller),
+        ``lost`` (trials diverged, failed or gave no value, so that nothing is concluded), and of
+        each run's own effect ``estimate_1``, ``low_1``, ``high_1``, ``within_noise_1``,
+        ``n_pairs_1``, ``n_seeds_1`` and ``…_2``.
     """
     whole = [panel(frames) for frames in (first, second)]
     own = [comparisons(f, data) for f, data in zip((first, second), whole, strict=True)]
-    panels = [data.only(*metrics) for data in whole]
+    measured = [set(data.info["metric"]) for data in whole]  # not what means nothing in a run
+    panels = [data.only(*measured[0].intersection(metrics, measured[1])) for data in whole]
     panels[1] = _in_order_of(panels[0], panels[1])
     both = own[0].merge(own[1], on=KEY, suffixes=_SUFFIXES)
     both = both[both["metric"].isin(panels[0].info["metric"])].reset_index(drop=True)
@@ -69,8 +72,19 @@ def moved_effects(first: Frames, second: Frames, metrics: Sequence[str]) -> pd.D
     )
     table = table.astype({"unchanged": bool, "steady": bool, "lost": bool})
     table = table.astype({"n_pairs": np.int64, "n_seeds": np.int64})
+    said = [cautions(f, table) for f, table in zip((first, second), own, strict=True)]
     of_each = {f"{name}{s}": both[f"{name}{s}"] for s in _SUFFIXES for name in _OF_EACH}
-    return _with_intervals(table).assign(**of_each)
+    told = [_caution(said, tuple(key)) for key in both[[*KEY[:2], KEY[3]]].to_numpy()]
+    return _with_intervals(table).assign(caution=pd.Series(told, dtype=object), **of_each)
+
+
+def _caution(said: Sequence[Cautions], key: tuple[str, str, str]) -> str:
+    """What is said against an effect, and of which run."""
+    found = [beside.get(key, "") for beside in said]
+    if found[0] == found[1]:
+        return found[0]
+    runs = ("first run", "second run")
+    return "; ".join(f"{run}: {text}" for run, text in zip(runs, found, strict=True) if text)
 
 
 _WORKED = ("mean", "error", "degrees", "unchanged", "steady", "lost", "n_pairs", "n_seeds")

@@ -29,6 +29,7 @@ from reports.plots.style import Drawing, draw
 from reports.records import records
 from reports.run_sections import trial_counts
 from reports.templating import csp_hash, environment, style_sheet
+from reports.training.names import LEARNING_RATE
 from reports.wording import counted, number, short
 
 MAX_SHOWN = 500
@@ -73,6 +74,11 @@ class Comparison:
                 )
         if self.moved.empty:
             told.append(self._why_nothing())
+        elif any(LEARNING_RATE in run.frames.cells for run in self.runs):
+            told.append(
+                "Effects on trainings are averages over the learning rates of each run; each "
+                "setting at its own best rate is not compared here."
+            )
         return told
 
     def _why_nothing(self) -> str:

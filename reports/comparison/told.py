@@ -45,7 +45,7 @@ def move_findings(moved: pd.DataFrame, units: dict[str, str]) -> Iterator[Findin
         yield Finding(
             kind=EFFECT,
             claim=f"{row.metric}: the effect of {_contrast(row)} was {_own(row, 1, units)} and is "
-            f"{_own(row, 2, units)}",
+            f"{_own(row, 2, units)}{f'; {row.caution}' if row.caution else ''}",
             support=_support(row),
             metric=row.metric,
             factor=row.factor,
@@ -136,7 +136,7 @@ def _row(row: Any) -> list[str]:
         *(_figure(row, number) for number in (1, 2)),
         change(row.estimate, row.scale, row.low, row.high) if known else _NONE,
         bounds(row.low, row.high, row.scale, row.estimate) if has_width else _NONE,
-        verdict(row),
+        f"{verdict(row)}{f'; {row.caution}' if row.caution else ''}",
         row.how,
         number(row.n_pairs),
         number(row.n_seeds),

@@ -31,6 +31,7 @@ def content(folder: Path) -> dict[str, bytes]:
 def test_the_default_is_what_a_run_writes(tmp_path: Path) -> None:
     write(small(), tmp_path / "a", DATE)
     written = write_formats(small(), tmp_path / "b", DEFAULT_FORMATS, DATE)
+    assert "tables/effects.csv" in content(tmp_path / "a")
     assert content(tmp_path / "a") == content(tmp_path / "b")
     assert written == [tmp_path / "b" / "report.html", tmp_path / "b" / "tables"]
 

@@ -234,6 +234,33 @@ def test_metrics_in_another_order_are_matched_by_name() -> None:
     assert table["estimate"].to_numpy() == pytest.approx(0.0)
 
 
+def test_seeds_that_are_none_of_the_other_run_are_two_samples() -> None:
+    row = only_row(moved_effects(run(), run(seed=1, seeds=range(5, 9)), ["x"]))
+    assert (row["how"], row["n_seeds"]) == (APART, 4)
+
+
+def test_a_metric_that_means_nothing_in_one_of_them_is_left_out() -> None:
+    rng = np.random.default_rng(0)
+    values = {name: rng.normal(5, 1, (2, 4)) for name in "xy"}
+    first = make_frames(NORMS, values)
+    kept = first.metrics[first.metrics["metric"] == "x"].reset_index(drop=True)
+    table = moved_effects(first, replace(first, metrics=kept), ["x", "y"])
+    assert table["metric"].to_list() == ["x"]
+
+
+def test_what_is_said_against_an_effect_of_either_run_is_said_of_its_move() -> None:
+    first, second = run(), run(2.0, 1)
+    of_b = second.cells["cell"].iloc[1]
+    marks = ["leaks" if cell == of_b else "" for cell in second.trials["cell"]]
+    leaking = replace(second, trials=second.trials.assign(marks=marks))
+    found = only_row(moved_effects(first, leaking, ["x"]))["caution"]
+    assert found.startswith("second run: ")
+    assert only_row(moved_effects(leaking, first, ["x"]))["caution"].startswith("first run: ")
+    assert only_row(moved_effects(first, second, ["x"]))["caution"] == ""
+    both = only_row(moved_effects(leaking, leaking, ["x"]))["caution"]
+    assert found == f"second run: {both}"
+
+
 def test_welch_is_what_scipy_has() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.normal(0, 1, 6), rng.normal(0, 3, 4)

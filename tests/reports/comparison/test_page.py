@@ -15,6 +15,7 @@ from reports import Frames
 from reports.comparison.compared_run import ComparedRun
 from reports.comparison.page import compare_runs, comparison_page, summary, write_comparison
 from tests.reports.simulated import default_run, empty_run, make_frames, set_state
+from tests.reports.simulated_training import training_run
 from tests.reports.test_page import EVIL, Page
 
 DATE = datetime(2030, 1, 2, 3, 4, tzinfo=UTC)
@@ -134,6 +135,23 @@ def test_times_are_not_compared_across_environments_and_that_is_said() -> None:
     assert comparison.not_compared == {"x": "a time or cost, and the environments differ"}
     assert "a time or cost, and the environments differ" in comparison_page(comparison, DATE)
     assert summary(comparison).endswith("not compared: 1 metric, of times, costs or another unit")
+
+
+def test_a_run_over_learning_rates_says_what_is_averaged() -> None:
+    first, second = training_run(), training_run(noise=0.02)
+    assert compare_runs(*named(first, second)).alerts == [
+        "Effects on trainings are averages over the learning rates of each run; each setting at "
+        "its own best rate is not compared here."
+    ]
+
+
+def test_what_is_said_against_an_effect_stands_beside_its_move() -> None:
+    first, second = small(), small(2.0, 1)
+    leaking = replace(second, trials=second.trials.assign(marks="leaks"))
+    comparison = compare_runs(*named(first, leaking))
+    (caution,) = comparison.moved["caution"]
+    assert caution in comparison.findings[0].claim
+    assert comparison_page(comparison, DATE).count(caution.split(": ", 1)[1]) >= 2
 
 
 def test_any_name_is_text() -> None:
