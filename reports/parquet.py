@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pandas.api import types
 
@@ -53,7 +54,9 @@ def _array(column: "pd.Series", pyarrow: Any) -> Any:
         # From an array, and not as pandas writes it, which makes NaN null.
         numbers = column.to_numpy(dtype="float64", na_value=float("nan"))
         return pyarrow.array(numbers, type=pyarrow.float64(), from_pandas=False)
-    return pyarrow.array([_text(one) for one in column], type=pyarrow.string())
+    codes, texts = pd.factorize(column)  # a few distinct texts stand in many rows
+    told = np.array([_text(one) for one in texts], dtype=object)
+    return pyarrow.array(told[codes] if len(texts) else [], type=pyarrow.string())
 
 
 def _text(value: object) -> str:

@@ -63,8 +63,10 @@ def test_a_page_is_made_once_and_again_when_results_come_in(live: Live, store: S
     assert first.content == b"page 1"
     time.sleep(0.2)  # many looks
     assert stub(live).made == 1
+    stub(live).goes_on.clear()
     store.record(result("a", 7))
     assert not live.current
+    stub(live).goes_on.set()
     until(lambda: live.current)
     second = live.page
     assert second is not None
