@@ -113,7 +113,7 @@ def _table(table: PaperTable) -> Iterator[str]:
     yield r"\centering"
     yield rf"\caption{{{latex_text(table.caption)}}}"
     yield rf"\label{{tab:{table.label}}}"
-    yield r"\small"
+    yield r"\par\smallskip\small"
     yield rf"\begin{{tabular}}{{@{{}}l{'r' * len(table.columns)}@{{}}}}"
     yield r"\toprule"
     above, below = zip(*map(_in_two, table.columns), strict=True)

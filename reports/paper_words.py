@@ -47,7 +47,7 @@ def caption_of(
         f"Figures: means over n = {_span(effects['n_pairs'], 'pair')} of cells and "
         f"{_span(effects['n_seeds'], 'seed')}"
         f"{f', geometric for {listed(log, len(log))}' if log else ''}; a level's is its baseline's "
-        "and their paired difference.",
+        "with their paired difference.",
         *_averaged(frames, info, how),
         *_widths(data, effects, entries),
     ]
