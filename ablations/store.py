@@ -96,7 +96,7 @@ class Store:
         """Open a directory to read its results, also while a run goes on in it.
 
         `whole` says whether to look through all of it for damage, which only a process that has
-        just done so, and written the rest itself, need not do.
+        just done so, and written the rest itself, or one that reads no figure need not do.
 
         Raises: StoreError if there are none; NotAStore; DamagedStore.
         """

@@ -173,6 +173,22 @@ def test_losses_by_a_factor_are_those_of_its_levels(trained: Frames) -> None:
     assert set(plots.losses_table(trained)["level"]) == {""}
 
 
+def test_trials_that_are_taken_together_are_still_told_by_their_level(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("reports.plots.loss_lines.MAX_LINES", 1)
+    two = {name: ["1", "2"] for name in ("width", "bias", "depth")}
+    frames = training_run({"placement": ["pre", "post"], "norm": ["a"], **two})
+    table = plots.losses_table(frames, by="placement")
+    counts = table.groupby("line").head(1).groupby("level")["n"].sum()
+    assert counts.to_dict() == {"pre": 24, "post": 24}
+    assert set(plots.losses_table(frames, by="norm")["level"]) == {"a"}
+    many = training_run({"width": [str(n) for n in range(41)]})
+    with pytest.raises(ValueError) as raised:
+        plots.losses_table(many, by="width")
+    assert str(raised.value) == "by: expected a factor of fewer than 41 levels, got 'width'"
+
+
 def test_a_trial_that_diverged_before_any_loss_is_not_left_out() -> None:
     grid = {"placement": ["pre", "post"]}
     frames = training_run(grid, diverged=[({"placement": "post"}, 0)])

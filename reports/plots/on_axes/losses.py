@@ -43,6 +43,11 @@ def losses_table(frames: Frames, by: str | None = None) -> pd.DataFrame:
     told = {factor: place for place, factor in found.arrangement.told.items()}
     if by is None or by in told:
         level = pd.Series("", found.lines.index) if by is None else found.lines[told[by]]
+    elif frames.cells[by].nunique() == 1:
+        level = pd.Series(frames.cells[by].iloc[0], found.lines.index)
+    elif (found.lines["cell"] < 0).any():  # a line is then of several levels
+        n_levels = frames.cells[by].nunique()
+        raise ValueError(f"by: expected a factor of fewer than {n_levels} levels, got {by!r}")
     else:
         cells = frames.cells[by].to_numpy(dtype=object)[found.lines["cell"]]
         level = pd.Series(cells, found.lines.index)
