@@ -59,6 +59,17 @@ class Grid:
     document: Document = field(repr=False, compare=False)
     setting_rows: tuple[Setting, ...] = field(repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        from ablations.notebook import grid_line
+
+        return grid_line(self)
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it."""
+        from ablations.notebook import grid_html
+
+        return grid_html(self)
+
     @property
     def text(self) -> str:
         """The grid's YAML: the file's own, or written out from a mapping."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from registry.discovery import discover
 
 if TYPE_CHECKING:
     from ablations.decoder import Decoder
+    from ablations.storage.overview import Overview
     from reports.frames import Frames
 
 
@@ -36,6 +37,25 @@ class Run:
 
     def __init__(self, out: str | Path) -> None:
         self.out = Path(out)
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.out)!r})"
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it. Raises: StoreError when there is no run."""
+        from ablations.notebook import run_html
+
+        return run_html(self.overview(), self.out)
+
+    def overview(self) -> Overview:
+        """What was asked for and how far it got, without reading figures.
+
+        Raises: StoreError when there is no run.
+        """
+        from ablations.store import Store
+
+        with Store.open_readonly(self.out) as store:
+            return store.overview()
 
     def frames(self) -> Frames:
         """Tidy pandas frames of everything measured; see `reports.Frames`.
@@ -73,3 +93,15 @@ def write_report(out: str | Path, *, whole: bool = True) -> Path:
     with Store.open_readonly(out, whole=whole) as store:
         frames = store.frames()
     return reports.write(frames, Path(out))
+
+
+def write_as(out: str | Path, formats: Sequence[str]) -> list[Path]:
+    """Write some of `reports.formats.FORMATS` from the store of a run directory.
+
+    Returns the files, and the folder tables/ if anything was written there.
+
+    Raises: StoreError when there is no run in `out`.
+    """
+    from reports.formats import write_formats
+
+    return write_formats(open_run(out).frames(), Path(out), formats)

@@ -32,6 +32,8 @@ from ablations.storage.errors import (
 )
 from ablations.storage.frames import DOCUMENTS, read_frames
 from ablations.storage.lock import RunLock
+from ablations.storage.origins import Origins, read_origins
+from ablations.storage.overview import Overview, read_overview
 from ablations.storage.plan import PlannedCellRow, RunPlan
 from ablations.storage.rows import document, insert, result_rows
 from ablations.storage.schema import FILE, GRID, close_writable, open_readonly, open_writable
@@ -98,7 +100,7 @@ class Store:
         """Open a directory to read its results, also while a run goes on in it.
 
         `whole` says whether to look through all of it for damage, which only a process that has
-        just done so, and written the rest itself, need not do.
+        just done so, and written the rest itself, or one that reads no figure need not do.
 
         Raises: StoreError if there are none; NotAStore; DamagedStore.
         """
@@ -230,6 +232,19 @@ class Store:
         """
         with explained(self.path):
             return read_frames(self._connection, self.path)
+
+    def overview(self) -> Overview:
+        """What belongs to the grid last run and how far it got, without its figures.
+
+        Raises: StoreError if nothing has been run yet.
+        """
+        with explained(self.path):
+            return read_overview(self._connection)
+
+    def origins(self) -> Origins:
+        """What the results of the grid last run come from, as digests."""
+        with explained(self.path):
+            return read_origins(self._connection)
 
     def close(self) -> None:
         """Close the file, and leave a plain one if it was written to; once is enough."""

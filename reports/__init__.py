@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from reports.effects import paired_effects
     from reports.finding import Finding
     from reports.findings import state_findings
+    from reports.formats import write
     from reports.frames import Frames
-    from reports.page import write
     from reports.tables import write_tables
     from reports.variance import share_of_variance
 
@@ -34,7 +34,7 @@ _HOMES = {
     "paired_effects": "reports.effects",
     "share_of_variance": "reports.variance",
     "state_findings": "reports.findings",
-    "write": "reports.page",
+    "write": "reports.formats",
     "write_tables": "reports.tables",
 }
 

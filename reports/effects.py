@@ -3,6 +3,7 @@
 Shapes: P pairs of cells, M metrics.
 """
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -91,10 +92,19 @@ def comparisons(frames: Frames, data: Panel | None = None) -> pd.DataFrame:
     return adjusted(pair_estimates(frames, data))
 
 
-def pair_estimates(frames: Frames, data: Panel) -> pd.DataFrame:
-    """What the pairs of every level come to on every metric, before intervals are given."""
+def pair_estimates(
+    frames: Frames, data: Panel, contrasts: Sequence[Contrast] | None = None
+) -> pd.DataFrame:
+    """What the pairs of every level come to on every metric, before intervals are given.
+
+    Args:
+        frames: The run.
+        data: `reports.panel.panel` of it.
+        contrasts: Which levels are set against which; each against its baseline if None.
+    """
     further = partial(_further, data, _levels_of(frames), levels_by_factor(frames))
-    return estimates(data, pairs(frames), ("factor", "level", "reference"), further)
+    chosen = pairs(frames) if contrasts is None else contrasts
+    return estimates(data, chosen, ("factor", "level", "reference"), further)
 
 
 def adjusted(table: pd.DataFrame) -> pd.DataFrame:

@@ -1,19 +1,11 @@
 """The page: one HTML file that needs no network and no JavaScript."""
 
-import base64
-import hashlib
-import re
 from datetime import UTC, datetime
-from importlib.resources import files
-from pathlib import Path
-from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from reports.effects_section import effects_section
 from reports.figures import attention_figures, budget_figure, effect_figures
-from reports.files import write_text
 from reports.frames import Frames
 from reports.interaction_section import interactions_section
 from reports.marks import drawn_warning, mark_alerts, marks_section
@@ -29,38 +21,13 @@ from reports.run_sections import (
 )
 from reports.sections import cells_section, levels_section
 from reports.shares import shares_section
-from reports.tables import write_tables
+from reports.templating import csp_hash, environment, style_sheet
 from reports.training.compared import Compared, compare
 from reports.training.section import training_section
 from reports.training.told import all_findings
-from reports.visible import visible
 from reports.wording import counted, short
 
 MAX_FINDINGS = 15
-
-
-def write(frames: Frames, out: Path | str, date: datetime | None = None) -> Path:
-    """Write ``report.html`` and ``tables/*.csv`` of a run.
-
-    The same run gives the same bytes, but for the date. Each file appears whole or not at all.
-
-    Args:
-        frames: The run, finished or not.
-        out: The run directory; made if it is not there.
-        date: What the page says about when it was written; now if None.
-
-    Returns:
-        The path of ``report.html``.
-
-    Raises:
-        OSError: The folder cannot be written.
-    """
-    directory = Path(out)
-    compared = compare(frames)
-    write_tables(frames, directory / "tables", compared)
-    path = directory / "report.html"
-    write_text(path, render(frames, date=date, compared=compared))
-    return path
 
 
 def render(
@@ -78,20 +45,20 @@ def render(
     beside, joint = found.beside, found.joint
     findings = all_findings(frames, found, beside, joint)
     made = [frames] if found.at_best is None else [frames, found.at_best.frames]
-    style = _style()
+    style = style_sheet()
     written = (date or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M %Z").strip()
     return (
-        _environment()
+        environment()
         .get_template("page.html")
         .render(
             name=frames.name,
             title=short(frames.name, 80),
             grid=frames.grid,
-            lead=_lead(frames),
-            alerts=[*_unfinished(frames), *mark_alerts(frames)],
+            lead=lead(frames),
+            alerts=[*unfinished(frames), *mark_alerts(frames)],
             date=written,
             style=Markup(style),  # noqa: S704 - our own style sheet
-            style_hash=_csp_hash(style),
+            style_hash=csp_hash(style),
             findings=findings[:MAX_FINDINGS],
             more_findings=findings[MAX_FINDINGS:],
             drawn_warning=drawn_warning(frames),
@@ -117,7 +84,7 @@ def render(
     )
 
 
-def _lead(frames: Frames) -> str:
+def lead(frames: Frames) -> str:
     """The grid and how far it got, in a sentence."""
     n_factors = frames.factors["factor"].nunique()
     counts = trial_counts(frames)
@@ -137,7 +104,7 @@ def _lead(frames: Frames) -> str:
     )
 
 
-def _unfinished(frames: Frames) -> list[str]:
+def unfinished(frames: Frames) -> list[str]:
     """A warning where trials are still to come."""
     counts = trial_counts(frames)
     missing, total = counts["missing"], sum(counts.values())
@@ -147,40 +114,3 @@ def _unfinished(frames: Frames) -> list[str]:
         f"Unfinished: {missing:,} of {counted(total, 'trial')} {'is' if missing == 1 else 'are'} "
         "still to be run. What follows is about the others and may change with them."
     ]
-
-
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reports"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_shown,
-    )
-    environment.filters["breakable"] = _breakable
-    return environment
-
-
-# After these a long name may go on in the next line, and within any run of 24 characters.
-_BREAKS = re.compile(r"([._=,/()](?=[^\s\d])|[^\s._=,/()]{24}(?=\S))")
-
-
-def _breakable(text: str) -> Markup:
-    pieces = _BREAKS.sub("\\1\0", visible(text)).split("\0")
-    return Markup("<wbr>").join(pieces)
-
-
-def _shown(value: Any) -> Any:
-    """What every text of the page passes: a name must not turn or hide what stands beside it."""
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _style() -> str:
-    return files("reports").joinpath("templates/style.css").read_text(encoding="utf-8")
-
-
-def _csp_hash(text: str) -> str:
-    """The hash by which the page's policy allows its one style sheet and nothing else."""
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"sha256-{base64.b64encode(digest).decode('ascii')}"

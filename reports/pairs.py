@@ -3,6 +3,7 @@
 Shapes: C cells, P pairs.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,20 +32,35 @@ def pairs(frames: Frames) -> list[Contrast]:
 
     A level without a single pair is listed too, with empty arrays, so that it is not lost silently.
     """
+    return _contrasts(frames, lambda n_levels: [(number, 0) for number in range(1, n_levels)])
+
+
+def level_pairs(frames: Frames) -> list[Contrast]:
+    """The pairs of every two levels of each factor, not of each with the baseline alone."""
+    return _contrasts(
+        frames,
+        lambda n_levels: [(later, sooner) for later in range(n_levels) for sooner in range(later)],
+    )
+
+
+def _contrasts(
+    frames: Frames, chosen: Callable[[int], Sequence[tuple[int, int]]]
+) -> list[Contrast]:
+    """Pairs of the levels that are chosen, by their places in `levels_by_factor`."""
     codes = level_codes(frames)
     found: list[Contrast] = []
     for column, (factor, levels) in enumerate(levels_by_factor(frames).items()):
         group = equal_rows(np.delete(codes, column, axis=1))
-        partner = np.full(len(codes), -1, dtype=np.intp)  # row of the reference cell, by group
-        at_reference = np.flatnonzero(codes[:, column] == 0)
-        partner[group[at_reference]] = at_reference
-        for number, level in enumerate(levels[1:], start=1):
-            second = np.flatnonzero(codes[:, column] == number)
+        cells_at = [np.flatnonzero(codes[:, column] == number) for number in range(len(levels))]
+        for number, other in chosen(len(levels)):
+            partner = np.full(len(codes), -1, dtype=np.intp)  # row of the other cell, by group
+            partner[group[cells_at[other]]] = cells_at[other]
+            second = cells_at[number]
             first = partner[group[second]]
             paired = first >= 0
             found.append(
                 Contrast(
-                    names={"factor": factor, "level": level, "reference": levels[0]},
+                    names={"factor": factor, "level": levels[number], "reference": levels[other]},
                     cells=np.stack([second[paired], first[paired]]),
                 )
             )

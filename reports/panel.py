@@ -64,18 +64,17 @@ class Panel:
         """(M, C, S) where the value may be compared."""
         return np.equal(self.reason, 0)
 
-    def only(self, metric: str) -> "Panel":
-        """The same run with one of its metrics."""
-        index = self.info["metric"].to_list().index(metric)
-        one = slice(index, index + 1)
+    def only(self, *metrics: str) -> "Panel":
+        """The same run with some of its metrics."""
+        places = np.flatnonzero(self.info["metric"].isin(metrics))
         return Panel(
-            info=self.info.iloc[one].reset_index(drop=True),
+            info=self.info.iloc[places].reset_index(drop=True),
             seeds=self.seeds,
-            values=self.values[one],
-            reason=self.reason[one],
-            exact=self.exact[one],
-            diverged=self.diverged[one],
-            spread=None if self.spread is None else self.spread[one],
+            values=self.values[places],
+            reason=self.reason[places],
+            exact=self.exact[places],
+            diverged=self.diverged[places],
+            spread=None if self.spread is None else self.spread[places],
         )
 
 

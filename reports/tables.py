@@ -35,11 +35,8 @@ WIN_COLUMNS = ("factor", "level", "reference", "metric", "better", "win_rate", "
 
 
 def write_tables(frames: Frames, directory: Path, compared: Compared | None = None) -> list[Path]:
-    """Write every frame and what was made of them as CSV, each file at once.
+    """Write `run_tables` as CSV, each file at once.
 
-    Beside the frames: ``effects``, ``interactions``, ``cautions`` (what stands beside them,
-    `reports.cautions`), ``variance`` (`share_of_variance`), ``win_rates`` (`WIN_COLUMNS`), and of
-    a run that trained something those of `reports.training.tables`.
     NaN is written as ``NaN`` and infinities as ``inf`` and ``-inf``, unknown flags as nothing.
     Text that a spreadsheet would run, and text that begins with an apostrophe, gets a leading
     apostrophe: whoever reads it back takes one away.
@@ -52,6 +49,25 @@ def write_tables(frames: Frames, directory: Path, compared: Compared | None = No
     Raises:
         OSError: The folder cannot be written.
     """
+    paths: list[Path] = []
+    for name, content in run_tables(frames, compared).items():
+        path = directory / f"{name}.csv"
+        write_pieces(path, csv_pieces(content))
+        paths.append(path)
+    return paths
+
+
+def run_tables(frames: Frames, compared: Compared | None = None) -> dict[str, pd.DataFrame]:
+    """Every frame of a run and what was made of them, by name.
+
+    Beside the frames: ``effects``, ``interactions``, ``cautions`` (what stands beside them,
+    `reports.cautions`), ``variance`` (`share_of_variance`), ``win_rates`` (`WIN_COLUMNS`), and of
+    a run that trained something those of `reports.training.tables`.
+
+    Args:
+        frames: The run.
+        compared: `reports.training.compared.compare` of it, if already computed.
+    """
     found = compare(frames) if compared is None else compared
     table, both = found.effects, found.interactions
     tables = {name: getattr(frames, name) for name in FRAMES}
@@ -61,12 +77,7 @@ def write_tables(frames: Frames, directory: Path, compared: Compared | None = No
     tables["variance"] = found.variance
     tables["win_rates"] = table.loc[table["better"] != "neither", list(WIN_COLUMNS)]
     tables |= training_tables(found)
-    paths: list[Path] = []
-    for name, content in sorted(tables.items()):
-        path = directory / f"{name}.csv"
-        write_pieces(path, csv_pieces(content))
-        paths.append(path)
-    return paths
+    return dict(sorted(tables.items()))
 
 
 def cell_table(frames: Frames, data: Panel | None = None) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -57,6 +58,15 @@ def effects_table(
     rows = rows.assign(size=size(rows), weight=importance(rows), depends=depends_on_others(rows))
     rows = rows.sort_values(["weight", "size"], ascending=False, kind="stable")
     rows = rows.head(limit).reset_index(drop=True)
+    names = [
+        f"{f} = {lv}{DAGGER if (f, lv, metric) in flags else ''}"
+        for f, lv in zip(rows["factor"], rows["level"], strict=True)
+    ]
+    return placed(rows.assign(name=pd.Series(names, dtype=object)))
+
+
+def placed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Effects or interactions with ``status`` and the places ``x…`` of `effects_table`."""
     noise = rows["within_noise"].fillna(False).astype(bool)
     status = np.select(
         [
@@ -81,11 +91,7 @@ def effects_table(
                 ("x_pair_high", "pair_high"),
             )
         }
-    names = [
-        f"{f} = {lv}{DAGGER if (f, lv, metric) in flags else ''}"
-        for f, lv in zip(rows["factor"], rows["level"], strict=True)
-    ]
-    return rows.assign(name=pd.Series(names, dtype=object), status=status, **position)
+    return rows.assign(status=status, **position)
 
 
 def plot_effects(table: pd.DataFrame, *, unit: str, theme: Theme = LIGHT) -> Figure:
@@ -95,9 +101,16 @@ def plot_effects(table: pd.DataFrame, *, unit: str, theme: Theme = LIGHT) -> Fig
     effect depends on the other factors a thin line below it spans the means of its pairs, unless
     they lie too close together to be seen.
     """
-    log = bool((table["scale"] == "log").all())
     figure = Figure(figsize=(WIDTH, 1.15 + 0.3 * len(table)), layout="constrained")
-    axes = figure.subplots()
+    handles = draw_effects(figure.subplots(), table, unit=unit, theme=theme)
+    columns = min(len(handles), 4)
+    figure.legend(handles=handles, loc="outside upper left", ncols=columns, handletextpad=0.3)
+    return figure
+
+
+def draw_effects(axes: Axes, table: pd.DataFrame, *, unit: str, theme: Theme) -> list[Line2D]:
+    """Draw `plot_effects` on one axes; returns what its legend has."""
+    log = bool((table["scale"] == "log").all())
     left, right = _span_of(table)
     axes.set_xlim(left, right)
     axes.axvline(0, color=theme.muted, linewidth=1, zorder=1)
@@ -120,9 +133,7 @@ def plot_effects(table: pd.DataFrame, *, unit: str, theme: Theme = LIGHT) -> Fig
     handles = [_handle(status, theme) for status in present]
     if ranged.any():
         handles.append(Line2D([], [], label="range over pairs", **_whisker(theme)))
-    columns = min(len(handles), 4)
-    figure.legend(handles=handles, loc="outside upper left", ncols=columns, handletextpad=0.3)
-    return figure
+    return handles
 
 
 def _draw_row(axes: Any, row: Any, theme: Theme, left: float, right: float) -> None:

@@ -118,12 +118,17 @@ def level_styles(frames: Frames) -> Mapping[tuple[str, str], LevelStyle]:
         baseline = baseline_level(frames, factor)
         others = [level for level in ordered_levels(frames, factor) if level != baseline]
         for number, level in enumerate([baseline, *others]):
-            styles[factor, level] = LevelStyle(
-                color=number % MAX_LEVELS,
-                marker=_MARKERS[number % MAX_LEVELS],
-                line=_LINES[number % len(_LINES)],
-            )
+            styles[factor, level] = nth_style(number)
     return styles
+
+
+def nth_style(number: int) -> LevelStyle:
+    """The looks of one of several levels, by its place; they repeat after `MAX_LEVELS`."""
+    return LevelStyle(
+        color=number % MAX_LEVELS,
+        marker=_MARKERS[number % MAX_LEVELS],
+        line=_LINES[number % len(_LINES)],
+    )
 
 
 def drawable(name: str, limit: int = 40) -> str:

@@ -1,0 +1,199 @@
+"""Which effects moved between two runs, in sentences and as tables of a page."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from reports.comparison.moved import PAIRED
+from reports.comparison.states import Shared
+from reports.finding import EFFECT, NOISE, UNDECIDED, Finding
+from reports.listing import Table, make_table
+from reports.records import records
+from reports.wording import PERCENT, bounds, change, counted, number, short
+
+MAX_EFFECTS = 500
+_NONE = "—"
+
+
+def verdict(row: Any) -> str:
+    """What is concluded of a row of `reports.comparison.moved.moved_effects`."""
+    if row.lost:
+        return "values lost, no conclusion"
+    if pd.isna(row.within_noise):
+        return "not compared" if not row.n_pairs else "no interval"
+    if row.exact:
+        return "exact: the same" if row.within_noise else "exact: moved"
+    return "no move shown" if row.within_noise else "moved"
+
+
+def has_moved(moved: pd.DataFrame) -> "pd.Series[bool]":
+    """Rows of effects that are shown to be others in the second run."""
+    shown = moved["within_noise"].eq(False).fillna(False).astype(bool)
+    return shown & ~moved["lost"]
+
+
+def move_findings(moved: pd.DataFrame, units: dict[str, str]) -> Iterator[Finding]:
+    """Effects on primary metrics that moved, the surest first; then what did not and what is open.
+
+    Args:
+        moved: `reports.comparison.moved.moved_effects`.
+        units: Of each metric.
+    """
+    primary = moved[moved["primary"]]
+    for row in records(primary[has_moved(primary)]):
+        yield Finding(
+            kind=EFFECT,
+            claim=f"{row.metric}: the effect of {_contrast(row)} was {_own(row, 1, units)} and is "
+            f"{_own(row, 2, units)}{f'; {row.caution}' if row.caution else ''}",
+            support=_support(row),
+            metric=row.metric,
+            factor=row.factor,
+            level=row.level,
+        )
+    verdicts = [verdict(row) for row in records(primary)]
+    still = sum(one in ("no move shown", "exact: the same") for one in verdicts)
+    undecided = sum(one in ("no interval", "not compared") for one in verdicts)
+    lost = sum(one.startswith("values lost") for one in verdicts)
+    if still:
+        yield Finding(
+            kind=NOISE,
+            claim=f"No move is shown of {counted(still, 'effect')} on primary metrics",
+            support="inside seed noise, or exactly the same; that is no proof that there is none",
+        )
+    if lost:
+        yield Finding(
+            kind=UNDECIDED,
+            claim=f"Nothing is concluded of {counted(lost, 'effect')} on primary metrics",
+            support="trials diverged, failed or gave no value in one of the runs",
+        )
+    if undecided:
+        yield Finding(
+            kind=UNDECIDED,
+            claim=f"No interval can be given for {counted(undecided, 'effect')} on primary metrics",
+            support="a single seed, seeds that agree, or no pair of cells",
+        )
+    rest = moved[~moved["primary"]]
+    if len(rest):
+        n = int(has_moved(rest).sum())
+        yield Finding(
+            kind=NOISE,
+            claim=f"Of {counted(len(rest), 'effect')} on the other metrics {n:,} moved",
+            support=f"false discovery rate 5{PERCENT}, exploratory",
+        )
+
+
+def moved_table(moved: pd.DataFrame, *, primary: bool) -> Table | None:
+    """Effects of both runs and how they differ, by metric, those that moved first.
+
+    Args:
+        moved: `reports.comparison.moved.moved_effects`.
+        primary: On the metrics declared primary, or on the others.
+    """
+    table = moved[moved["primary"] == primary]
+    if table.empty:
+        return None
+    table = table.assign(moved=has_moved(table))
+    first = {name: n for n, name in enumerate(table["metric"].unique())}
+    table = table.assign(place=table["metric"].map(first))
+    table = table.sort_values(["place", "moved"], ascending=[True, False], kind="stable")
+    listed = list(records(table.head(MAX_EFFECTS)))
+    columns = {
+        "Effect": False,
+        "First run": True,
+        "Second run": True,
+        "Second beyond first": True,
+        "Adjusted 95\u00a0% interval": True,
+        "Verdict": False,
+        "Compared": False,
+        "Pairs": True,
+        "Seeds": True,
+    }
+    note = ""
+    if len(table) > MAX_EFFECTS:
+        note = f"{MAX_EFFECTS} of {len(table):,} effects."
+    caption = (
+        "Each effect in both runs, and what it is in the second beyond the first: a ratio of "
+        "ratios for metrics on a log scale, else a difference of differences. Paired: over the "
+        "cells and seeds that both runs have; apart: as two samples (Welch). Adjusted by "
+        f"{'Holm' if primary else 'Benjamini–Hochberg'} over all rows."
+    )
+    return make_table(
+        caption,
+        columns,
+        [_row(row) for row in listed],
+        ["" if row.moved else "faint" for row in listed],
+        note,
+        [row.metric for row in listed],
+    )
+
+
+def _row(row: Any) -> list[str]:
+    known = not pd.isna(row.estimate)
+    has_width = not pd.isna(row.low) and not row.exact
+    return [
+        f"{row.factor}: {row.reference} → {row.level}",
+        *(_figure(row, number) for number in (1, 2)),
+        change(row.estimate, row.scale, row.low, row.high) if known else _NONE,
+        bounds(row.low, row.high, row.scale, row.estimate) if has_width else _NONE,
+        f"{verdict(row)}{f'; {row.caution}' if row.caution else ''}",
+        row.how,
+        number(row.n_pairs),
+        number(row.n_seeds),
+    ]
+
+
+def _figure(row: Any, which: int) -> str:
+    estimate, low, high = (getattr(row, f"{n}_{which}") for n in ("estimate", "low", "high"))
+    if pd.isna(estimate):
+        return _NONE
+    said = change(estimate, row.scale, low, high)
+    if pd.isna(low) or low == high:
+        return said
+    return f"{said} ({bounds(low, high, row.scale, estimate)})"
+
+
+def _own(row: Any, which: int, units: dict[str, str]) -> str:
+    estimate, low, high = (getattr(row, f"{n}_{which}") for n in ("estimate", "low", "high"))
+    unit = f" {units[row.metric]}" if row.scale == "linear" and units.get(row.metric) else ""
+    return f"{change(estimate, row.scale, low, high)}{unit}"
+
+
+def _contrast(row: Any) -> str:
+    return f"{short(row.factor)} = {short(row.level)} instead of {short(row.reference)}"
+
+
+def _support(row: Any) -> str:
+    if row.exact:
+        return f"exact, no seed changes it: {change(row.estimate, row.scale)} beyond the first"
+    how = (
+        "the same cells and seeds in both runs"
+        if row.how == PAIRED
+        else "two samples of seeds, compared as such"
+    )
+    interval = bounds(row.low, row.high, row.scale, row.estimate)
+    return (
+        f"{change(row.estimate, row.scale, row.low, row.high)} beyond the first, adjusted "
+        f"95{PERCENT} interval {interval}; {counted(row.n_pairs, 'pair')}, "
+        f"{counted(row.n_seeds, 'seed')}; {how}"
+    )
+
+
+def shared_sentence(shared: Shared) -> str:
+    """What two runs have in common, in sentences."""
+    told = [
+        f"{counted(shared.n_cells, 'cell')} and {counted(shared.n_seeds, 'seed')} are in both runs",
+        f"{shared.n_first:,} cells are in the first alone, {shared.n_second:,} in the second alone",
+    ]
+    total = shared.n_alike + shared.n_other
+    if total:
+        told.append(
+            f"of {counted(total, 'result')} in both, {shared.n_alike:,} come from the same code, "
+            "options and environment"
+        )
+    if shared.n_differing:
+        told.append(
+            f"yet {counted(shared.n_differing, 'value')} of these differ: something that is not "
+            "known to bend results does"
+        )
+    return f"{'; '.join(told)}."
