@@ -238,11 +238,12 @@ def pass_flops(decoder: Sized, options: PassOptions) -> float:
     return 3.0 * options.batch * (2 * length * matrices + scores)
 
 
-def pass_bytes(decoder: Sized, options: PassOptions) -> int:
+def pass_bytes(decoder: Sized, options: PassOptions, *, gradients: bool = False) -> int:
     """Memory that one pass needs at least, whatever its components are.
 
-    Weights, drawn in float32, then in the decoder's type; with logits and their softmax. What
-    components keep for the backward pass is left out: it differs.
+    Weights, drawn in float32, then in the decoder's type; with logits and their softmax, or with
+    `gradients` where all of them are kept. What components keep for the backward pass is left out:
+    it differs.
     """
     architecture, sizes = decoder.architecture, decoder.sizes
     weights, drawn = sizes.weight_bytes, 4 * sizes.parameters
@@ -250,4 +251,4 @@ def pass_bytes(decoder: Sized, options: PassOptions) -> int:
     if options.loss == "cross_entropy":
         tokens = options.batch * (options.length or architecture.context)
         logits = 2 * tokens * architecture.vocab_size * sizes.number_bytes
-    return max(drawn, weights + logits)
+    return max(drawn, weights + logits, 2 * weights if gradients else 0)

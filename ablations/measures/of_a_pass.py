@@ -12,6 +12,8 @@ class OfAPass:
     """A measure that watches a pass; a subclass sets its `options` and measures."""
 
     options: PassOptions
+    keeps_gradients = False
+    """Whether the gradients of all parameters are held at once."""
 
     def convention(self) -> str:
         """What the figures rest on, in words; those of the forward pass on its tokens alone."""
@@ -27,7 +29,7 @@ class OfAPass:
 
     def least_bytes(self, decoder: Sized) -> int:
         """Memory that one trial needs at least, for a plan."""
-        return pass_bytes(decoder, self.options)
+        return pass_bytes(decoder, self.options, gradients=self.keeps_gradients)
 
     def files(self) -> list[str]:
         """The text that the figures depend on."""

@@ -50,6 +50,8 @@ class Speed(OfAPass):
     and never compared.
     """
 
+    keeps_gradients = True
+
     def __init__(
         self,
         *,

@@ -20,6 +20,10 @@ REFUSED = (
 )
 
 
+LOGITS = 2 * 2 * 16 * 256
+"""Numbers: logits and their softmax, of two sequences of 16 tokens."""
+
+
 @pytest.fixture(autouse=True)
 def no_report(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "write_report", lambda out: out / "report.html")
@@ -57,13 +61,14 @@ def test_a_limit_that_would_not_hold_is_refused(
 
 
 def test_a_plan_warns_of_what_cannot_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = grid(factors={"d_model": [32, 64]}, memory="500 KiB")
+    asked = grid(factors={"d_model": [32, 64]}, memory="300 KiB")
     planned = ablations.plan(asked)
     (one,) = planned.document()["memory"]["too_large"]
     assert (one["cell"], one["measure"]) == ("d_model=64", "gradient_flow")
-    assert one["bytes"] == 8 * planned.running[1].parameters  # type: ignore[operator]
+    logits = 2 * 4 * 2 * 16 * 64
+    assert one["bytes"] == 4 * planned.running[1].parameters + logits  # type: ignore[operator]
     lines = planned.text().splitlines()
-    assert "memory limit: 500 KiB a trial, as the grid says" in lines
+    assert "memory limit: 300 KiB a trial, as the grid says" in lines
     (line,) = [line for line in lines if line.startswith("too large: ")]
     assert line.startswith("too large: d_model=64: gradient_flow needs at least ")
     monkeypatch.setattr(planning, "memory_share", lambda workers: 2**34)
@@ -76,31 +81,31 @@ def test_a_plan_warns_of_what_cannot_fit(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize(
-    ("measure", "dtype", "bytes_each"),
+    ("measure", "dtype", "bytes_each", "logits"),
     [
-        ({"gradient_flow": {}}, "float32", 8),
-        ({"gradient_flow": {}}, "float64", 16),
-        ({"gradient_flow": {}}, "bfloat16", 4),  # drawn in float32
-        ({"speed": {}}, "float32", 8),
-        ({"one_step": {}}, "float32", 20),
-        ({"training": {"optimizer": "sgd"}}, "float32", 16),
-        ({"training": {"optimizer": "sgd", "momentum": 0.0}}, "bfloat16", 12),
-        ({"training": {}}, "float64", 40),
-        ({"costs": {}}, "float32", 0),
+        ({"gradient_flow": {}}, "float32", 4, 4 * LOGITS),  # keeps no gradients
+        ({"gradient_flow": {}}, "float64", 8, 8 * LOGITS),
+        ({"gradient_flow": {}}, "bfloat16", 4, 0),  # drawn in float32
+        ({"speed": {}}, "float32", 8, 0),
+        ({"one_step": {}}, "float32", 20, 0),
+        ({"training": {"optimizer": "sgd"}}, "float32", 16, 0),
+        ({"training": {"optimizer": "sgd", "momentum": 0.0}}, "bfloat16", 12, 0),
+        ({"training": {}}, "float64", 40, 0),
+        ({"costs": {}}, "float32", 0, 0),
     ],
 )
 def test_an_estimate_counts_what_every_decoder_costs(
-    measure: dict[str, Any], dtype: str, bytes_each: int
+    measure: dict[str, Any], dtype: str, bytes_each: int, logits: int
 ) -> None:
     model = {"depth": 2, "d_model": 64, "n_heads": 4, "context": 16, "vocab_size": 256}
     planned = ablations.plan(grid(model=model, measures=[measure], dtype=dtype))
     (name,) = measure
     for cell in planned.running:
         assert cell.parameters is not None
-        assert cell.least_bytes == {name: bytes_each * cell.parameters}
+        assert cell.least_bytes == {name: bytes_each * cell.parameters + logits}
 
 
-def test_logits_count_where_they_outweigh_gradients() -> None:
+def test_logits_count_where_they_are_many() -> None:
     measure = {"gradient_flow": {"batch": 64}}
     (cell, *_) = ablations.plan(grid(measures=[measure])).running
     assert cell.parameters is not None
