@@ -37,11 +37,15 @@ EXIT_SECONDS = 10.0
 
 @dataclass(kw_only=True)
 class Job:
-    """A trial, its number in this run, and how often a worker was lost before it began."""
+    """A trial, its number in this run, and how often a worker was lost before it began.
+
+    `faults` counts how often the node that it was given to was lost.
+    """
 
     trial: Any
     number: int
     losses: int = 0
+    faults: int = 0
 
     @property
     def strangers(self) -> frozenset[str]:

@@ -34,6 +34,18 @@ Measured = Annotated[
         {"anyOf": [{**NAME_SCHEMA, "description": "name of a measure"}, ONE_SCHEMA["anyOf"][1]]}
     ),
 ]
+Executed = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {**NAME_SCHEMA, "description": "name of an executor"},
+                ONE_SCHEMA["anyOf"][1],
+                {"type": "null"},
+            ]
+        }
+    ),
+]
 Excluded = Annotated[
     Any,
     WithJsonSchema(
@@ -166,6 +178,11 @@ class GridFile(Strict):
     )
     threads: Annotated[int, Field(ge=1, le=1024), Expected("an integer from 1 to 1024")] = Field(
         default=1, description="compute threads of a worker"
+    )
+    executor: Executed = Field(
+        default=None,
+        description="what carries trials out, with its options: {ray: {gpus: 0.5}}; by default "
+        "what the command line says, else local",
     )
 
 
