@@ -128,7 +128,13 @@ def run(
     planned = plan(grid, catalog=catalog)
     execution = _execution(grid, chosen, choice.name, workers)
     out = Path(out) if out is not None else Path("runs") / grid.name
-    recorded = run_plan(planned, executor=choice.name, execution=execution, out=out)
+    recorded = run_plan(
+        planned,
+        executor=choice.name,
+        execution=execution,
+        out=out,
+        where=chosen.where(execution, grid.device) if hasattr(chosen, "where") else None,
+    )
     tally = Tally()
     stopped = False
     # The old run comes back last, when nobody has the new one open or asks about it.

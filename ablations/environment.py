@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import platform
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from ablations.sources import version_of
@@ -43,18 +44,23 @@ def environment_rows(
     return [{"key": key, "value": value} for key, value in rows.items()]
 
 
-def bit_bending(*, dtype: str, device: str, threads: int) -> dict[str, str]:
-    """What must agree for two results to be comparable to the bit."""
+def processor(device: str) -> dict[str, str]:
+    """What of this machine bends bits, where trials compute on that device."""
     import torch
 
     return {
-        "torch": _version("torch"),
         "machine": platform.machine(),
         "instructions": torch.backends.cpu.get_cpu_capability(),
         "device": device,
-        "dtype": dtype,
-        "threads": str(threads),
     }
+
+
+def bit_bending(*, dtype: str, threads: int, where: Mapping[str, str]) -> dict[str, str]:
+    """What must agree for two results to be comparable to the bit.
+
+    `where` is what `processor` says on the machine whose trials they are.
+    """
+    return {"torch": _version("torch"), **where, "dtype": dtype, "threads": str(threads)}
 
 
 def _version(distribution: str) -> str:

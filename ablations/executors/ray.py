@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import pickle
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from types import ModuleType
 from typing import Annotated, Any
@@ -42,6 +44,10 @@ FAULTS_OF_BEGINNING = 5
 """How many actors in a row may be lost before they begin; one more would be no luckier."""
 
 
+PASSED_ON = ("ABLATIONS_CHECKPOINT_SECONDS", "ABLATIONS_WEIGHT_BANK")
+"""Variables that trials read."""
+
+
 class Ray:
     """Trials on the nodes of a cluster, each in a process like those of the local executor.
 
@@ -72,6 +78,8 @@ class Ray:
         self._joined = contextlib.ExitStack()
         self._ray: ModuleType | None = None
         self._tell: Callable[[str], object] = lambda told: None
+        self._device = ""
+        self._where: Mapping[str, str] = {}
 
     def follow(self, tell: Callable[[str], object]) -> None:
         """Have nodes that come and go told, a line each."""
@@ -93,6 +101,17 @@ class Ray:
             )
         return fit
 
+    def where(self, execution: Execution, device: str) -> Mapping[str, str]:
+        """What bends bits on the nodes: the first that has room is asked, and speaks for all.
+
+        Raises: ExecutorError; MissingExtra.
+        """
+        self._device = device
+        shares = self._shares(_nothing, replace(execution, timeout=None))
+        run = _Run(self._join(), shares, 1, self._retries, self._tell)
+        self._where = run.where()
+        return self._where
+
     def execute(
         self,
         trials: Iterable[Any],
@@ -107,25 +126,31 @@ class Ray:
         if execution.workers < 1:
             raise ExecutorError(f"at least 1 worker is needed, not {execution.workers}")
         pickled_work(work)
-        demand = self._demand(execution.threads, execution.memory)
+        shares = self._shares(work, execution)
+        with self._joined:
+            ray = self._join()
+            run = _Run(ray, shares, execution.workers, self._retries, self._tell)
+            with contextlib.closing(run.carry_out(trials)) as outcomes:
+                yield from outcomes
+
+    def _shares(self, work: Callable[[Any], Any], execution: Execution) -> Shares:
+        own = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         setup = Setup(
             work=pickle.dumps(Packing(work=work)),
             threads=execution.threads,
             timeout=execution.timeout,
             memory=execution.memory,
             needs=tuple(needs_of()),
+            device=self._device,
+            environment=own,
         )
-        shares = Shares(
+        return Shares(
             version=version("ablations"),
             setup=pickle.dumps(setup),
-            demand=demand,
+            demand=self._demand(execution.threads, execution.memory),
             timeout=execution.timeout,
+            where=self._where,
         )
-        with self._joined:
-            ray = self._join()
-            run = _Run(ray, shares, execution.workers, self._retries, self._tell)
-            with contextlib.closing(run.carry_out(trials)) as outcomes:
-                yield from outcomes
 
     def _join(self) -> ModuleType:
         if self._ray is None:
@@ -178,6 +203,17 @@ class _Run:
                 if jobs.ended and not self._again and not any(slot.job for slot in self._slots):
                     return
                 outcomes = list(self._collect())
+        finally:
+            self._stop()
+
+    def where(self) -> Mapping[str, str]:
+        """What bends bits on the first node that has room."""
+        jobs = _Jobs([None], ahead=1)
+        try:
+            while not any(slot.begun for slot in self._slots):
+                self._open(jobs)
+                list(self._collect())
+            return self._slots[0].where
         finally:
             self._stop()
 
@@ -248,7 +284,9 @@ class _Run:
         where = node_name(self._ray, slot.node)
         if not is_alive(self._ray, slot.node):
             return f"node {where} was lost"
-        return f"Ray lost its process on node {where}"
+        if isinstance(error, self._ray.exceptions.ActorUnavailableError):
+            return f"node {where} answers no more"
+        return f"node {where} lost Ray's process that kept it"
 
     def _late(self) -> Iterator[Outcome]:
         """Trials whose node answers no more, though their time is over."""
@@ -298,6 +336,10 @@ class _Jobs(Iterator[Job]):
             self.ended = True
             raise StopIteration
         return job
+
+
+def _nothing(trial: Any) -> None:
+    """A work for nodes that are only asked what they are."""
 
 
 def _words(demand: Demand) -> str:

@@ -15,8 +15,8 @@ def host_class() -> type:
     class Host:
         """Holds a `Keeper`, once it has begun."""
 
-        def begin(self, version: str, setup: bytes, cpus: float) -> tuple[str, str]:
-            """Prepare this node's part; its id, and what it lacks, if anything.
+        def begin(self, version: str, setup: bytes, cpus: float) -> tuple[str, str, Any]:
+            """Prepare this node's part; its id, what it lacks, if anything, and what bends bits.
 
             `version` is that of this package. The node is shared by as many as have `cpus` each.
             """
@@ -30,16 +30,17 @@ def host_class() -> type:
             except importlib.metadata.PackageNotFoundError:
                 here = "none"
             if here != version:
-                return node, f"ablations {version} is needed, {here} is there"
+                return node, f"ablations {version} is needed, {here} is there", {}
             from ablations.executors.cluster import keeper
 
             (of_node,) = (one["Resources"] for one in ray.nodes() if one["NodeID"] == node)
             slots = max(1, int(of_node.get("CPU", 0) / cpus))
             try:
-                self._keeper: Any = keeper.begin(pickle.loads(setup), slots)  # noqa: S301
+                asked = pickle.loads(setup)  # noqa: S301
+                self._keeper: Any = keeper.begin(asked, slots)
             except keeper.NotMet as lacks:
-                return node, str(lacks)
-            return node, ""
+                return node, str(lacks), {}
+            return node, "", self._keeper.where(asked.device) if asked.device else {}
 
         def carry_out(self, number: int, packed: Any, needs: Any) -> Any:
             """Carry a trial out; its outcome, or what the node lacks for it."""

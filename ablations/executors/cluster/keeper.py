@@ -11,30 +11,38 @@ import contextlib
 import os
 import pickle
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ablations.executors.cluster.needs import Need, lacking
+from ablations.executors.errors import ExecutorError
 from ablations.executors.local import after, collect
 from ablations.executors.memory import watched
 from ablations.executors.processes import Job, Loss, WorkerProcess
 from ablations.machine import memory_share
 from registry.contracts import Outcome
 
-QUESTION = -2
-"""The number of the job that asks the process what it is."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What a keeper is made of; `memory` is None where the node's is shared out."""
+    """What a keeper is made of; `memory` is None where the node's is shared out.
+
+    `environment` is what trials are told by variables of this project's own, `device` what they
+    compute on; where it is empty nobody asks what bends bits.
+    """
 
     work: bytes
     threads: int
     timeout: float | None
     memory: int | None
     needs: tuple[Need, ...]
+    device: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+NO_TRIAL = -2
+"""The number of the job that is none."""
 
 
 class Packed:
@@ -56,7 +64,20 @@ class Packing:
 
     def __call__(self, trial: Any) -> bytes:
         """The pickled result."""
-        return pickle.dumps(self.work(trial))
+        return pickle.dumps(trial() if isinstance(trial, Asked) else self.work(trial))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """In the place of a trial: what of its node bends the bits of one."""
+
+    device: str
+
+    def __call__(self) -> dict[str, str]:
+        """As `processor` says."""
+        from ablations.environment import processor
+
+        return processor(self.device)
 
 
 class Keeper:
@@ -64,6 +85,7 @@ class Keeper:
 
     def __init__(self, setup: Setup, slots: int) -> None:
         _be_a_plain_process()
+        os.environ.update(setup.environment)
         self.limit = memory_share(slots) if setup.memory is None else setup.memory
         self._worker = WorkerProcess(
             work=setup.work, threads=setup.threads, timeout=setup.timeout, memory=self.limit
@@ -96,6 +118,14 @@ class Keeper:
                 outcome = given_up
             return replace(outcome, trial=None)
         return Outcome(trial=None, state="crashed", message="stopped with the run")
+
+    def where(self, device: str) -> dict[str, str]:
+        """What of this node bends bits. Raises: ExecutorError."""
+        outcome = self.carry_out(NO_TRIAL, Packed(pickle.dumps(Asked(device=device))), ())
+        if outcome.state != "done":
+            raise ExecutorError(f"cannot say what it computes on: {outcome.message}")
+        found: dict[str, str] = pickle.loads(outcome.result)  # noqa: S301
+        return found
 
     def stop(self) -> None:
         """End the process and all that it started; called beside a trial that it carries out."""

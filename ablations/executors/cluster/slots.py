@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
@@ -31,6 +32,8 @@ class Shares:
     setup: bytes
     demand: Demand
     timeout: float | None
+    where: Mapping[str, str] = field(default_factory=dict)
+    """What must be the same on every node; all it is asked where it is empty."""
 
 
 class Slot:
@@ -43,6 +46,7 @@ class Slot:
         self.job: Job | None = None
         self.strangers: frozenset[str] = frozenset()
         self.node = ""
+        self.where: Mapping[str, str] = {}
         self._ray = ray
         self._shares = shares
         self._checked = checked
@@ -99,10 +103,16 @@ class Slot:
         Raises: ExecutorError where the node lacks what trials need; what Ray raises.
         """
         pending, self.pending = self.pending, None
-        node, lacks = self._ray.get(pending)
+        node, lacks, where = self._ray.get(pending)
         if lacks:
-            raise self._unfit(node, lacks)
-        self.node = node
+            raise self._unfit(node, f"{lacks}; install there what is installed here")
+        wanted = self._shares.where
+        differing = [f"{name} {where[name]}" for name in wanted if where[name] != wanted[name]]
+        if differing:
+            others = ", ".join(f"{name} {value}" for name, value in wanted.items())
+            words = f"it has {', '.join(differing)}, and the figures of this run are of {others}"
+            raise self._unfit(node, f"{words}; leave it out, or run them apart")
+        self.node, self.where = node, where
 
     def collect(self) -> Outcome:
         """What became of the job; the slot is free again.
@@ -112,7 +122,7 @@ class Slot:
         answer = self._ray.get(self.pending)
         job = self.give_up()
         if isinstance(answer, str):
-            raise self._unfit(self.node, answer)
+            raise self._unfit(self.node, f"{answer}; install there what is installed here")
         self._checked[self.node].add(job.strangers)
         outcome: Outcome = answer
         if outcome.state in ("crashed", "timeout"):
@@ -135,10 +145,7 @@ class Slot:
         self._ray.kill(self._actor)
 
     def _unfit(self, node: str, lacks: str) -> ExecutorError:
-        return ExecutorError(
-            f"node {node_name(self._ray, node)} cannot run these trials: {lacks}; "
-            "install there what is installed here"
-        )
+        return ExecutorError(f"node {node_name(self._ray, node)} cannot run these trials: {lacks}")
 
 
 def _read(job: Job, outcome: Outcome) -> Outcome:

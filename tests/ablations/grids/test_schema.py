@@ -149,8 +149,8 @@ def test_every_fault_of_a_file_is_told_at_once() -> None:
         "recipes": "gpt2",
     }
     keys = (
-        "baseline, design, device, dtype, exclude, factors, measures, memory, model, name, "
-        "placebo, plugins, recipe, requires, scale_to, seeds, threads, timeout"
+        "baseline, design, device, dtype, exclude, executor, factors, measures, memory, model, "
+        "name, placebo, plugins, recipe, requires, scale_to, seeds, threads, timeout"
     )
     assert file_faults(data) == [
         Fault(
