@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import ablations
-from ablations.executors.errors import ExecutorError
 from registry.errors import InvalidOptions
 from tests.ablations.executors.nodes import Nodes, nodes
 from tests.ablations.executors.watching import wait_for
@@ -129,19 +128,3 @@ def test_an_address_is_for_executors_that_have_one(tmp_path: Path) -> None:
     words = r"^executor 'local' has no option 'address'; it has none$"
     with pytest.raises(InvalidOptions, match=words):
         ablations.run(grid, tmp_path / "run", address="auto")
-
-
-def test_without_a_cluster_it_is_told_how_to_get_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    grid = ablations.load_grid(
-        {"name": "a", "factors": {"norm": ["layernorm", "rmsnorm"]}, "measures": ["parameters"]}
-    )
-    words = (
-        r"^no Ray cluster can be joined at '127\.0\.0\.2:1' \(.*\): start one \(`ray start "
-        r"--head`\), give its --address, or `--address local` for one on this machine$"
-    )
-    with pytest.raises(ExecutorError, match=words):
-        ablations.run(grid, tmp_path / "run", executor="ray", address="127.0.0.2:1")
-    assert not (tmp_path / "run").exists()

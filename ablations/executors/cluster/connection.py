@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import threading
 from collections.abc import Iterator, Mapping
 from types import ModuleType
@@ -13,8 +14,13 @@ from typing import Any
 from ablations.executors.errors import ExecutorError
 from registry.errors import MissingExtra, describe
 
+AUTO = "auto"
+"""The address that stands for the cluster that this machine belongs to, or is told to join."""
+
 LOCAL = "local"
 """The address that stands for a Ray of one's own on this machine, for as long as the run lasts."""
+
+CONNECT_SECONDS = 5.0
 
 Demand = Mapping[str, float]
 """What one trial takes of a node, by Ray's names: CPU, GPU, memory (bytes)."""
@@ -40,17 +46,24 @@ def load_ray() -> ModuleType:
 def joined(address: str) -> Iterator[ModuleType]:
     """Ray, connected to the cluster at an address; one that is joined already is left joined.
 
-    Raises: MissingExtra; ExecutorError where there is none.
+    Raises: MissingExtra; ExecutorError where there is none, or where another one is joined.
     """
     ray = load_ray()
     if ray.is_initialized():
+        here = ray.get_runtime_context().gcs_address
+        if address not in (AUTO, here):
+            raise ExecutorError(
+                f"this process has joined the Ray cluster at {here} already, and cannot join "
+                f"{address!r} beside it: leave it (`ray.shutdown()`), or give no address"
+            )
         yield ray
         return
     own = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"} if address == LOCAL else {}
     try:
+        _check_answers(os.environ.get("RAY_ADDRESS", address) if address == AUTO else address)
         with _own_handlers():
             ray.init(address=address, log_to_driver=False, logging_level="error", **own)
-    except (ConnectionError, ImportError, ValueError, RuntimeError) as error:
+    except (OSError, ImportError, ValueError, RuntimeError) as error:
         raise ExecutorError(
             f"no Ray cluster can be joined at {address!r} ({describe(error)}): start one "
             "(`ray start --head`), give its --address, or `--address local` for one on this machine"
@@ -60,6 +73,13 @@ def joined(address: str) -> Iterator[ModuleType]:
     finally:
         with _own_handlers():
             ray.shutdown()
+
+
+def _check_answers(address: str) -> None:
+    """Find out within seconds that nobody answers; Ray would try for minutes. Raises: OSError."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
 
 
 def capacity(ray: ModuleType, demand: Demand) -> int:

@@ -68,7 +68,8 @@ def _lack(need: Need) -> str:
         return f"{need.told} is needed, {version or 'none'} is there"
     if not need.digest:
         return ""
-    folder = _folder(need.module) or (need.home if module_in(need.home, need.module) else "")
+    there = bool(need.home) and module_in(need.home, need.module) is not None
+    folder = _folder(need.module) or (need.home if there else "")
     if not folder:
         return f"{need.told} is needed, and no module {need.module!r} is there"
     if _digest(need.module, folder) != need.digest:
