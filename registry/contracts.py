@@ -251,7 +251,7 @@ class Executor(Protocol):
         `work` is a picklable function; a trial that raises, dies or hangs costs itself alone.
         `trial.strangers`, where it has that, is the set of packages whose code it runs beside this
         project's: a process that has run any serves no trial with other ones.
-        Closing the iterator stops what still runs.
+        Closing the iterator stops what still runs. `docs/extend.md` says what else it may offer.
         """
         ...
 

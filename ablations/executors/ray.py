@@ -26,7 +26,7 @@ from ablations.executors.cluster.connection import (
     node_name,
 )
 from ablations.executors.cluster.keeper import Packing, Setup
-from ablations.executors.cluster.needs import needs_of
+from ablations.executors.cluster.needs import SCRIPT, lacking, needs_of
 from ablations.executors.cluster.slots import STOP_SECONDS, Shares, Slot
 from ablations.executors.errors import ExecutorError
 from ablations.executors.handing_out import hand_out
@@ -126,6 +126,8 @@ class Ray:
         if execution.workers < 1:
             raise ExecutorError(f"at least 1 worker is needed, not {execution.workers}")
         pickled_work(work)
+        if getattr(work, "__module__", "") == SCRIPT:
+            raise ExecutorError(f"nodes lack {', '.join(lacking(needs_of([SCRIPT])))}")
         shares = self._shares(work, execution)
         with self._joined:
             ray = self._join()

@@ -14,7 +14,6 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,25 +25,20 @@ from registry.contracts import Execution, Executor
 WARM = 100
 
 
-def wait(milliseconds: float, trial: int) -> int:
-    """A trial that takes so long."""
-    time.sleep(milliseconds / 1000)
-    return trial
-
-
 def handed_out(
     executor: Executor, *, trials: int, milliseconds: float, workers: int
 ) -> dict[str, float]:
     """Trials a second, what the driver's memory grew by in MiB, and the most taken ahead."""
     taken, ahead = 0, 0
 
-    def numbers() -> Iterator[int]:
+    def seconds_of_each() -> Iterator[float]:
         nonlocal taken
-        for taken in range(1, trials + 1):
-            yield taken
+        for number in range(trials):
+            taken = number + 1
+            yield milliseconds / 1000
 
     begun, before, ended = 0.0, 0, 0
-    outcomes = executor.execute(numbers(), partial(wait, milliseconds), Execution(workers=workers))
+    outcomes = executor.execute(seconds_of_each(), time.sleep, Execution(workers=workers))
     for ended, outcome in enumerate(outcomes, start=1):
         assert outcome.state == "done", outcome.message
         ahead = max(ahead, taken - ended)

@@ -18,6 +18,9 @@ from registry.importing import HOMES, module_in, origins
 BELOW = ("torch", "numpy")
 """Libraries whose version is all that is asked of them."""
 
+SCRIPT = "__main__"
+"""The module of what a script defines, which no other process has."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Need:
@@ -60,6 +63,8 @@ def lacking(needs: Iterable[Need]) -> list[str]:
 
 
 def _lack(need: Need) -> str:
+    if need.module == SCRIPT:
+        return "what is defined in the script that is run, which stays here: put it into a module"
     if need.module == "python":
         here = platform.python_version()
         return "" if here == need.version else f"Python {need.version} is needed, {here} is there"

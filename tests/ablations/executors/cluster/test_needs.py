@@ -75,3 +75,9 @@ def test_versions_of_what_is_below_are_compared() -> None:
         f"Python 2.7.18 is needed, {platform.python_version()} is there",
         f"torch 0.1 is needed, {version('torch')} is there",
     ]
+
+
+def test_a_script_stays_where_it_is() -> None:
+    assert lacking(needs_of({"__main__"})) == [
+        "what is defined in the script that is run, which stays here: put it into a module"
+    ]
