@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -16,6 +16,8 @@ from typing import Any
 from ablations import library
 from ablations.checkpoints import CheckpointFolder, checkpoint_of
 from ablations.conformity import Cache, Conformity
+from ablations.devices import gpus
+from ablations.environment import processor
 from ablations.examining import Examination, conformity_of, examine
 from ablations.executors import require_main_guard
 from ablations.following import Followers, run_info
@@ -128,13 +130,11 @@ def run(
     planned = plan(grid, catalog=catalog)
     execution = _execution(grid, chosen, choice.name, workers)
     out = Path(out) if out is not None else Path("runs") / grid.name
-    recorded = run_plan(
-        planned,
-        executor=choice.name,
-        execution=execution,
-        out=out,
-        where=chosen.where(execution, grid.device) if hasattr(chosen, "where") else None,
-    )
+    where = _where(grid, chosen, execution)
+    device = where["device"].partition(" ")[0]
+    if not getattr(chosen, "elsewhere", False):
+        execution = replace(execution, gpus=gpus(device))
+    recorded = run_plan(planned, executor=choice.name, execution=execution, out=out, where=where)
     tally = Tally()
     stopped = False
     # The old run comes back last, when nobody has the new one open or asks about it.
@@ -156,6 +156,7 @@ def run(
                 retry_failed=retry_failed,
                 checkpoints=checkpoints,
                 memory=execution.memory,
+                device=device,
             )
             keeping = _Keeping(store, log, followers, tally, checkpoints, planned)
             cache = Cache()
@@ -265,6 +266,13 @@ def _choice(grid: Grid, catalog: Catalog, name: str | None, address: str | None)
     return catalog.choose(catalog.executor(asked.name), {**given, "address": address})
 
 
+def _where(grid: Grid, chosen: Executor, execution: Execution) -> Mapping[str, str]:
+    """What bends bits where trials are carried out. Raises: NoDevice; ExecutorError."""
+    ask = getattr(chosen, "where", None)
+    found: Mapping[str, str] = ask(execution, grid.device) if ask else processor(grid.device)
+    return found
+
+
 def _tell(log: RunLog, told: Callable[[str], None] | None, line: str) -> None:
     log.tell("executor told", message=line)
     if told:
@@ -288,13 +296,17 @@ def _execution(grid: Grid, chosen: Executor, name: str, workers: int | None) -> 
         raise InvalidOptions(
             (None, f"executor {name!r} would ignore {what}; {remedy}") for what in ignored
         )
-    memory = grid.memory
+    asked = Execution(threads=grid.threads, timeout=grid.timeout, memory=grid.memory)
     if getattr(chosen, "elsewhere", False):  # of other machines' memory nothing is known here
-        workers = workers or int(chosen.workers(threads=grid.threads, memory=memory))  # type: ignore[attr-defined]
-    else:
-        workers = workers or (1 if in_process else usable_cores())
-        memory = memory_share(workers) if memory is None else memory
-    return Execution(workers=workers, threads=grid.threads, timeout=grid.timeout, memory=memory)
+        return replace(asked, workers=workers or _fitting(chosen, asked, grid.device))
+    workers = workers or (1 if in_process else usable_cores())
+    memory = memory_share(workers) if grid.memory is None else grid.memory
+    return replace(asked, workers=workers, memory=memory)
+
+
+def _fitting(chosen: Any, asked: Execution, device: str) -> int:
+    """How many trials an executor elsewhere carries out at a time."""
+    return int(chosen.workers(asked, device))
 
 
 def _discard_checkpoints(folder: CheckpointFolder, result: TrialResult) -> None:

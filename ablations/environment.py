@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from ablations.devices import resolved, spelt
 from ablations.sources import version_of
 from registry.catalog import Catalog
 
@@ -16,7 +17,7 @@ RECORDED = ("torch", "numpy", "pandas", "pluggy", "pydantic", "pebble")
 
 
 def environment_rows(
-    catalog: Catalog, *, executor: str, workers: int, threads: int
+    catalog: Catalog, *, executor: str, workers: int, threads: int, device: str
 ) -> list[dict[str, str]]:
     """Key and value rows for the record: machine, versions, plugins, how the run was carried out.
 
@@ -29,6 +30,7 @@ def environment_rows(
         "cpu": _cpu(),
         "cores": str(os.cpu_count()),
         "executor": executor,
+        "device": device,
         "workers": str(workers),
         "threads a worker": str(threads),
         **{name: _version(name) for name in RECORDED},
@@ -45,13 +47,13 @@ def environment_rows(
 
 
 def processor(device: str) -> dict[str, str]:
-    """What of this machine bends bits, where trials compute on that device."""
+    """What of this machine bends bits, where a grid asks for that device. Raises: NoDevice."""
     import torch
 
     return {
         "machine": platform.machine(),
         "instructions": torch.backends.cpu.get_cpu_capability(),
-        "device": device,
+        "device": spelt(resolved(device)),
     }
 
 

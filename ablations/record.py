@@ -93,6 +93,7 @@ def run_plan(
                 executor=executor,
                 workers=execution.workers,
                 threads=execution.threads,
+                device=where["device"],
             )
         ),
     )

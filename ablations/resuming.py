@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Literal
 
@@ -118,6 +118,7 @@ def missing_trials(
     retry_failed: bool = True,
     checkpoints: CheckpointFolder | None = None,
     memory: int | None = None,
+    device: str = "cpu",
 ) -> Iterator[Trial]:
     """Trials whose measures the store does not hold under the identity that is asked for.
 
@@ -143,7 +144,8 @@ def missing_trials(
             if measures:
                 against = any(specs[m.choice.name].against_baseline for m in measures)
                 beside = baseline if against else None
-                trials.append(_trial(planned, cell, seed, measures, beside, checkpoints))
+                trial = _trial(planned, cell, seed, measures, beside, checkpoints)
+                trials.append(replace(trial, device=device))
         yield from sorted(trials, key=by_strangers)
 
 

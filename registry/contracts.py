@@ -217,13 +217,15 @@ class Execution:
     """How trials are to be carried out.
 
     `workers` processes with `threads` compute threads each; a trial may take `timeout` seconds and
-    use `memory` bytes, with every process that it starts.
+    use `memory` bytes, with every process that it starts. `gpus` are shared among the workers, each
+    of which sees one (`CUDA_VISIBLE_DEVICES`); empty where trials do not compute on any.
     """
 
     workers: int = 1
     threads: int = 1
     timeout: float | None = None
     memory: int | None = None
+    gpus: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

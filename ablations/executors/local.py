@@ -64,8 +64,9 @@ class Local:
                 threads=execution.threads,
                 timeout=execution.timeout,
                 memory=execution.memory,
+                gpu=execution.gpus[place % len(execution.gpus)] if execution.gpus else None,
             )
-            for _ in range(execution.workers)
+            for place in range(execution.workers)
         ]
         jobs = (Job(trial=trial, number=number) for number, trial in enumerate(trials))
         again: deque[Job] = deque()

@@ -70,7 +70,13 @@ class WorkerProcess:
     """
 
     def __init__(
-        self, *, work: bytes, threads: int, timeout: float | None, memory: int | None = None
+        self,
+        *,
+        work: bytes,
+        threads: int,
+        timeout: float | None,
+        memory: int | None = None,
+        gpu: str | None = None,
     ) -> None:
         self.future: Future[tuple[bytes, bool]] = Future()
         self.job: Job | None = None
@@ -80,6 +86,7 @@ class WorkerProcess:
         self._threads = threads
         self._timeout = timeout
         self._memory = memory
+        self._gpu = gpu
         self._excess: int | None = None
         self._lock = threading.Lock()
         self._pool: pebble.ProcessPool | None = None
@@ -172,6 +179,7 @@ class WorkerProcess:
                 work=self._work,
                 began=self._context.began,
                 memory=self._memory,
+                gpu=self._gpu,
             )
             self._pool = pebble.ProcessPool(
                 max_workers=1, initializer=worker.start, initargs=(setup,), context=self._context

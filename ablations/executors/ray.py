@@ -51,12 +51,12 @@ PASSED_ON = ("ABLATIONS_CHECKPOINT_SECONDS", "ABLATIONS_WEIGHT_BANK")
 class Ray:
     """Trials on the nodes of a cluster, each in a process like those of the local executor.
 
-    A trial takes `cpus` (by default as many as it has threads), `gpus` and what the grid says of
-    memory of a node. So many run at a time as fit into the cluster when the run starts, or
-    `in_flight`; what does not fit waits for room. A trial that was lost with its node, or with
-    Ray's part of it, is run again elsewhere, `retries` times; one that raises, dies or hangs is
-    not. `address` is that of the cluster: `auto` for the one that this machine belongs to,
-    `ray://…` for one that it does not, `local` for one of its own.
+    A trial takes of a node `cpus` (by default as many as it has threads), `gpus` (one, where the
+    grid asks for cuda, else none) and what the grid says of memory. So many run at a time as fit
+    into the cluster when the run starts, or `in_flight`; what does not fit waits for room. A trial
+    that was lost with its node, or with Ray's part of it, is run again elsewhere, `retries` times;
+    one that raises, dies or hangs is not. `address` is that of the cluster: `auto` for the one that
+    this machine belongs to, `HOST:PORT` for one that it can reach, `local` for one of its own.
     """
 
     elsewhere = True
@@ -66,7 +66,7 @@ class Ray:
         *,
         address: str = "auto",
         cpus: Annotated[float, Gt(0)] | None = None,
-        gpus: Annotated[float, Ge(0)] = 0.0,
+        gpus: Annotated[float, Ge(0)] | None = None,
         in_flight: Annotated[int, Ge(1)] | None = None,
         retries: Annotated[int, Ge(0)] = 3,
     ) -> None:
@@ -85,12 +85,13 @@ class Ray:
         """Have nodes that come and go told, a line each."""
         self._tell = tell
 
-    def workers(self, *, threads: int, memory: int | None) -> int:
+    def workers(self, execution: Execution, device: str) -> int:
         """How many trials run at a time where nobody says. Raises: ExecutorError; MissingExtra."""
+        self._device = device
         if self._in_flight is not None:
             return self._in_flight
         ray = self._join()
-        demand = self._demand(threads, memory)
+        demand = self._demand(execution)
         fit = capacity(ray, demand)
         if not fit:
             self._joined.close()
@@ -149,7 +150,7 @@ class Ray:
         return Shares(
             version=version("ablations"),
             setup=pickle.dumps(setup),
-            demand=self._demand(execution.threads, execution.memory),
+            demand=self._demand(execution),
             timeout=execution.timeout,
             where=self._where,
         )
@@ -163,8 +164,13 @@ class Ray:
     def _left(self) -> None:
         self._ray = None
 
-    def _demand(self, threads: int, memory: int | None) -> Demand:
-        return {"CPU": self._cpus or threads, "GPU": self._gpus, "memory": memory or 0}
+    def _demand(self, execution: Execution) -> Demand:
+        by_default = 1.0 if self._device == "cuda" else 0.0
+        return {
+            "CPU": self._cpus or execution.threads,
+            "GPU": by_default if self._gpus is None else self._gpus,
+            "memory": execution.memory or 0,
+        }
 
 
 class _Run:

@@ -158,11 +158,12 @@ class GridFile(Strict):
         list[Annotated[str, Expected("text such as 'my-plugin>=1.2'")]],
         Expected("a list of plugins with their versions"),
     ] = Field(default=[], description="plugins that must be installed: my-plugin>=1.2")
-    device: Annotated[Literal["cpu", "auto"], Expected("cpu or auto")] = Field(
-        default="cpu", description="where trials compute; auto: cpu"
+    device: Annotated[Literal["cpu", "cuda", "auto"], Expected("cpu, cuda or auto")] = Field(
+        default="cpu", description="where trials compute; auto: a GPU, where there is one"
     )
     dtype: Annotated[
-        Literal["float32", "float64", "bfloat16"], Expected("float32, float64 or bfloat16")
+        Literal["float32", "float64", "bfloat16", "float16"],
+        Expected("float32, float64, bfloat16 or float16"),
     ] = Field(default="float32", description="the type that trials compute in")
     timeout: Annotated[
         Annotated[float, Field(gt=0, allow_inf_nan=False)] | None,

@@ -44,7 +44,7 @@ def test_every_trial_has_its_result_and_nodes_are_told(cluster: Nodes) -> None:
     ray = Ray()
     told: list[str] = []
     ray.follow(told.append)
-    workers = ray.workers(threads=1, memory=None)
+    workers = ray.workers(Execution(), "cpu")
     outcomes = list(ray.execute(range(40), work.double, Execution(workers=workers)))
     assert {outcome.trial: outcome.result for outcome in outcomes} == {
         trial: 2 * trial for trial in range(40)
@@ -216,7 +216,7 @@ def test_a_cluster_without_room_is_told(cluster: Nodes) -> None:
         r"\(--workers\)$"
     )
     with pytest.raises(ExecutorError, match=words):
-        Ray(gpus=0.5).workers(threads=1, memory=None)
+        Ray(gpus=0.5).workers(Execution(), "cpu")
 
 
 def test_work_that_is_not_at_module_level_is_refused(cluster: Nodes) -> None:

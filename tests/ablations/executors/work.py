@@ -177,3 +177,9 @@ def kill_the_keeper(trial: str) -> str:
 def loaded_modules(trial: Any) -> tuple[list[str], list[str]]:
     """What this process has imported, and where it looks for more."""
     return sorted(sys.modules), list(sys.path)
+
+
+def gpus_and_process(seconds: float) -> tuple[str | None, int]:
+    """The GPUs that CUDA is told of in this process."""
+    time.sleep(seconds)
+    return os.environ.get("CUDA_VISIBLE_DEVICES"), os.getpid()
