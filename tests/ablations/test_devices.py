@@ -10,10 +10,12 @@ import pytest
 import torch
 
 import ablations
+from ablations.decoder import build_decoder
 from ablations.design import cells
 from ablations.devices import NoDevice, gpus, resolved, spelt
 from ablations.environment import processor
 from ablations.executors.local import Local
+from ablations.losses import Loss, probe_loss
 from ablations.measures.speed import _Clock
 from ablations.trial import Trial, TrialContext
 from registry.contracts import Execution
@@ -141,6 +143,27 @@ def test_a_clock_tells_what_passed_between_its_marks() -> None:
     first, second = clock.seconds()
     assert first > 0
     assert second > 0
+
+
+@pytest.mark.parametrize("loss", ["cross_entropy", "random_projection", "mean_square"])
+def test_a_pass_makes_its_tensors_where_the_decoder_is(loss: Loss) -> None:
+    """On the meta device, which takes no tensor of the CPU's: what a GPU would refuse."""
+    asked = grid(
+        factors={
+            "position": ["learned", "sinusoidal", "rope", "alibi"],
+            "attention": ["mha", {"gqa": {"n_kv_heads": 1}}, {"mha": {"window": 4}}],
+            "activation": ["gelu", "swiglu"],
+        }
+    )
+    tokens = torch.zeros(2, 8, dtype=torch.long, device="meta")
+    for cell in cells(asked, asked.catalog):
+        assert cell.architecture is not None
+        decoder = build_decoder(cell.architecture, seed=0).to("meta")
+        value = probe_loss(
+            loss, decoder.hidden(tokens), decoder.logits, tokens, lambda name: torch.Generator()
+        )
+        gradients = torch.autograd.grad(value, list(decoder.parameters()), allow_unused=True)
+        assert {value.device.type, *(g.device.type for g in gradients if g is not None)} == {"meta"}
 
 
 @cuda
