@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -16,14 +16,12 @@ from typing import Any
 from ablations import library
 from ablations.checkpoints import CheckpointFolder, checkpoint_of
 from ablations.conformity import Cache, Conformity
-from ablations.devices import gpus
-from ablations.environment import processor
 from ablations.examining import Examination, conformity_of, examine
+from ablations.execution import chosen_executor, device_of, execution_of
 from ablations.executors import require_main_guard
 from ablations.following import Followers, run_info
 from ablations.grid import Grid
 from ablations.log import RunLog
-from ablations.machine import memory_share, usable_cores
 from ablations.planning import Plan, plan
 from ablations.record import run_plan
 from ablations.results import FINAL, MeasureResult, TrialResult
@@ -34,9 +32,7 @@ from ablations.strangers import by_strangers
 from ablations.tally import Tally
 from ablations.trial import Trial, measure_trial
 from registry.catalog import Catalog
-from registry.contracts import Execution, Executor, Outcome
-from registry.errors import InvalidOptions
-from registry.spec import Choice
+from registry.contracts import Outcome
 
 CHECKPOINTS = "checkpoints"
 """The folder in a run directory where trials that still run keep how far they got."""
@@ -125,15 +121,11 @@ def run(
     require_main_guard()
     begun = time.monotonic()
     catalog = catalog or grid.catalog
-    choice = _choice(grid, catalog, executor, address)
+    choice = chosen_executor(grid, catalog, executor, address)
     chosen = choice.load()(**choice.options)
     planned = plan(grid, catalog=catalog)
-    execution = _execution(grid, chosen, choice.name, workers)
+    execution, where = execution_of(grid, chosen, choice.name, workers)
     out = Path(out) if out is not None else Path("runs") / grid.name
-    where = _where(grid, chosen, execution)
-    device = where["device"].partition(" ")[0]
-    if not getattr(chosen, "elsewhere", False):
-        execution = replace(execution, gpus=gpus(device))
     recorded = run_plan(planned, executor=choice.name, execution=execution, out=out, where=where)
     tally = Tally()
     stopped = False
@@ -156,7 +148,7 @@ def run(
                 retry_failed=retry_failed,
                 checkpoints=checkpoints,
                 memory=execution.memory,
-                device=device,
+                device=device_of(where),
             )
             keeping = _Keeping(store, log, followers, tally, checkpoints, planned)
             cache = Cache()
@@ -252,61 +244,10 @@ def carry_out(task: Trial | Examination) -> TrialResult | Conformity:
     return examine(task) if isinstance(task, Examination) else measure_trial(task)
 
 
-def _choice(grid: Grid, catalog: Catalog, name: str | None, address: str | None) -> Choice:
-    """The executor with its options: the grid's, where it is the grid's.
-
-    Raises: UnknownName; InvalidOptions where it has no address.
-    """
-    asked = grid.executor
-    if asked is None or name not in (None, asked.name):
-        asked = catalog.choose(catalog.executor(name or "local"), {})
-    if address is None:
-        return asked
-    given = {option: asked.options[option] for option in asked.given}
-    return catalog.choose(catalog.executor(asked.name), {**given, "address": address})
-
-
-def _where(grid: Grid, chosen: Executor, execution: Execution) -> Mapping[str, str]:
-    """What bends bits where trials are carried out. Raises: NoDevice; ExecutorError."""
-    ask = getattr(chosen, "where", None)
-    found: Mapping[str, str] = ask(execution, grid.device) if ask else processor(grid.device)
-    return found
-
-
 def _tell(log: RunLog, told: Callable[[str], None] | None, line: str) -> None:
     log.tell("executor told", message=line)
     if told:
         told(line)
-
-
-def _execution(grid: Grid, chosen: Executor, name: str, workers: int | None) -> Execution:
-    """How to carry trials out. Raises: InvalidOptions for what the executor would ignore."""
-    in_process = bool(getattr(chosen, "in_process", False))
-    ignored = []
-    if in_process and grid.timeout is not None:
-        ignored.append("the grid's timeout, since it cannot stop a trial")
-    if in_process and workers not in (None, 1):
-        ignored.append(f"{workers} workers, since it is this process alone")
-    if in_process and grid.memory is not None:
-        ignored.append("the grid's memory limit, since it cannot stop a trial")
-    elif grid.memory is not None and not getattr(chosen, "limits_memory", True):
-        ignored.append("the grid's memory limit, since it cannot limit memory here")
-    if ignored:
-        remedy = "choose 'local' or leave it out" if in_process else "leave it out"
-        raise InvalidOptions(
-            (None, f"executor {name!r} would ignore {what}; {remedy}") for what in ignored
-        )
-    asked = Execution(threads=grid.threads, timeout=grid.timeout, memory=grid.memory)
-    if getattr(chosen, "elsewhere", False):  # of other machines' memory nothing is known here
-        return replace(asked, workers=workers or _fitting(chosen, asked, grid.device))
-    workers = workers or (1 if in_process else usable_cores())
-    memory = memory_share(workers) if grid.memory is None else grid.memory
-    return replace(asked, workers=workers, memory=memory)
-
-
-def _fitting(chosen: Any, asked: Execution, device: str) -> int:
-    """How many trials an executor elsewhere carries out at a time."""
-    return int(chosen.workers(asked, device))
 
 
 def _discard_checkpoints(folder: CheckpointFolder, result: TrialResult) -> None:

@@ -166,7 +166,7 @@ def _read(reading: Reading) -> Grid:
         "threads": file.threads,
         "timeout": file.timeout,
         "memory": file.memory,
-        "executor": executor.label if executor else None,
+        "executor": file.executor,
     }
     rows = (
         Setting("recipe", file.recipe or "null", "given" if file.recipe else "default"),

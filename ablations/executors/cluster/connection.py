@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
+from ablations.amounts import in_words as amount
 from ablations.executors.errors import ExecutorError
 from registry.errors import MissingExtra, describe
 
@@ -99,6 +100,16 @@ def in_words(ray: ModuleType) -> str:
         if total or name == "CPU":
             amounts.append(f"{total:g} {name}{'s' * (total != 1)}")
     return ", ".join(amounts)
+
+
+def taken(demand: Demand) -> str:
+    """`1 CPU, 0.5 GPU and 4 GiB of memory`."""
+    parts = [f"{demand['CPU']:g} CPU"]
+    if demand["GPU"]:
+        parts.append(f"{demand['GPU']:g} GPU")
+    if demand["memory"]:
+        parts.append(f"{amount(int(demand['memory']))} of memory")
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
 def node_name(ray: ModuleType, node: str) -> str:
