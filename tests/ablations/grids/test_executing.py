@@ -34,7 +34,7 @@ def test_its_options_have_their_types() -> None:
         "address": "auto", "cpus": None, "gpus": 0.5, "in_flight": 8, "retries": 3,
     }  # fmt: skip
     rows = {row.key: (row.value, row.origin) for row in asked.settings()}
-    assert rows["executor"] == ("ray(gpus=0.5, in_flight=8)", "given")
+    assert rows["executor"] == ("ray={gpus=0.5, in_flight=8}", "given")
 
 
 @pytest.mark.parametrize(
