@@ -183,20 +183,25 @@ class Carrying:
 
 
 class _Jobs(Iterator[Job]):
-    """Trials as jobs, no more than `ahead` of them taken before they are asked for."""
+    """Trials as jobs: `ahead` of them are taken at once, and later one before it is asked for."""
 
     def __init__(self, trials: Iterable[Any], *, ahead: int) -> None:
         jobs = (Job(trial=trial, number=number) for number, trial in enumerate(trials))
         first = list(itertools.islice(jobs, ahead))
         self.at_first = len(first)
-        self.ended = not first
         self._jobs = itertools.chain(first, jobs)
+        self._next = next(self._jobs, None)
+
+    @property
+    def ended(self) -> bool:
+        """Whether there are no more."""
+        return self._next is None
 
     def __next__(self) -> Job:
-        job = next(self._jobs, None)
+        job = self._next
         if job is None:
-            self.ended = True
             raise StopIteration
+        self._next = next(self._jobs, None)
         return job
 
 
