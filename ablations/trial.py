@@ -193,7 +193,7 @@ class TrialContext:
     def _keeps(self) -> bool:
         """Whether a decoder may come from another trial and serve another.
 
-        A stranger's measure may change what it is lent, and a conversion, or a move to a GPU, leaves
+        A stranger's measure may change what it is lent, and a conversion or a move to a GPU leaves
         its traces.
         """
         as_drawn = self.dtype is torch.float32 and self.device.type == "cpu"
