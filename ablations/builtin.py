@@ -42,4 +42,9 @@ def register_executors() -> list[ExecutorSpec]:
             target="ablations.executors.local:Local",
             summary="Worker processes on this machine; a dead or hung one costs its trial alone.",
         ),
+        ExecutorSpec(
+            name="ray",
+            target="ablations.executors.ray:Ray",
+            summary="Nodes of a Ray cluster; a lost one costs time alone.",
+        ),
     ]

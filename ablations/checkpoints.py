@@ -55,8 +55,13 @@ class Checkpoint:
 
     @property
     def due(self) -> bool:
-        """Whether it is time to save: `ABLATIONS_CHECKPOINT_SECONDS` after the last time."""
-        return self._path is not None and time.monotonic() - self._last >= _seconds()
+        """Whether it is time to save: `ABLATIONS_CHECKPOINT_SECONDS` after the last time.
+
+        It never is where the run directory is not there, on another machine: nobody would find it.
+        """
+        if self._path is None or time.monotonic() - self._last < _seconds():
+            return False
+        return self._path.parent.parent.is_dir()
 
     def save(self, tensors: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
         """Keep tensors and a document of plain values instead of what was kept before.

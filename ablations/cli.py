@@ -96,17 +96,23 @@ def run(
     workers: Annotated[
         int | None,
         typer.Option(
-            min=1, envvar="ABLATIONS_WORKERS", help="Worker processes; default one a core."
+            min=1,
+            envvar="ABLATIONS_WORKERS",
+            help="Trials at a time; default one a core, or as many as fit into the cluster.",
         ),
     ] = None,
     executor: Annotated[
-        str,
+        str | None,
         typer.Option(
             envvar="ABLATIONS_EXECUTOR",
-            help="How trials are carried out: local (worker processes), inline (this process) or "
-            "a plugin's executor.",
+            help="How trials are carried out: local (worker processes), inline (this process), ray "
+            "(a cluster) or a plugin's executor; default the grid's, else local.",
         ),
-    ] = "local",
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(help="Of a Ray cluster: auto, HOST:PORT, or local for one of its own."),
+    ] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Move an old run aside and start anew.")
     ] = False,
@@ -143,6 +149,8 @@ def run(
 
     loaded = ablations.load_grid(grid, catalog)
     directory = out or Path("runs") / loaded.name
+    if executor and loaded.executor and executor != loaded.executor.name:
+        say(f"--executor {executor} overrides executor {loaded.executor.label} of the grid")
     try:
         with told_to_end(), Progress() as progress:
             summary = ablations.run(
@@ -150,12 +158,14 @@ def run(
                 directory,
                 workers=workers,
                 executor=executor,
+                address=address,
                 fresh=fresh,
                 fail_fast=fail_fast,
                 retry_failed=retry_failed,
                 verbose=verbose,
                 started=progress.started,
                 ended=progress.ended,
+                told=say,
             )
     except KeyboardInterrupt as stop:
         again = "".join(f" --plugin {shlex.quote(name)}" for name in plugin or ())

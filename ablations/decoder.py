@@ -76,6 +76,11 @@ class Decoder(nn.Module):
         self._attentions = dict(attentions)
         self._mixing = [self._mixing_of(layer) for layer in range(architecture.depth)]
 
+    @property
+    def device(self) -> torch.device:
+        """Where its weights are, and what it is fed must be."""
+        return self.token_embedding.weight.device
+
     def forward(self, tokens: Tensor, *, caches: Sequence[Any] | None = None) -> Tensor:
         """Token ids (B, T) → logits (B, T, V)."""
         return self.logits(self.hidden(tokens, caches=caches))

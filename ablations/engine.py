@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,11 @@ from ablations import library
 from ablations.checkpoints import CheckpointFolder, checkpoint_of
 from ablations.conformity import Cache, Conformity
 from ablations.examining import Examination, conformity_of, examine
+from ablations.execution import chosen_executor, device_of, execution_of
 from ablations.executors import require_main_guard
 from ablations.following import Followers, run_info
 from ablations.grid import Grid
 from ablations.log import RunLog
-from ablations.machine import memory_share, usable_cores
 from ablations.planning import plan
 from ablations.record import run_plan
 from ablations.results import FINAL, MeasureResult, TrialResult
@@ -31,8 +32,7 @@ from ablations.strangers import by_strangers
 from ablations.tally import Tally
 from ablations.trial import Trial, measure_trial
 from registry.catalog import Catalog
-from registry.contracts import Execution, Executor, Outcome
-from registry.errors import InvalidOptions
+from registry.contracts import Outcome
 
 CHECKPOINTS = "checkpoints"
 """The folder in a run directory where trials that still run keep how far they got."""
@@ -91,7 +91,8 @@ def run(
     out: str | Path | None = None,
     *,
     workers: int | None = None,
-    executor: str = "local",
+    executor: str | None = None,
+    address: str | None = None,
     fresh: bool = False,
     fail_fast: bool = False,
     retry_failed: bool = True,
@@ -99,13 +100,17 @@ def run(
     catalog: Catalog | None = None,
     started: Callable[[Standing], None] | None = None,
     ended: Callable[[str], None] | None = None,
+    told: Callable[[str], None] | None = None,
 ) -> RunSummary:
     """Carry a grid out into `out` (default `runs/NAME`), resuming what it holds, and report.
 
-    `workers` defaults to the cores this process may use. `fresh` moves an old run aside, and back
+    `executor` is that of the grid, else `local`, if none is named; `address` is where one that
+    has such an option finds its cluster. `workers` defaults to the cores this process may use, or
+    to what an executor elsewhere says. `fresh` moves an old run aside, and back
     if this one is refused before it begins. `retry_failed` says whether trials that failed,
     crashed or ran out of time are tried again. `started` is called with what the directory holds,
-    `ended` with the state of each trial as it ends. Plugins that follow runs are told as
+    `ended` with the state of each trial as it ends, `told` with what an executor elsewhere has to
+    tell of its nodes. Plugins that follow runs are told as
     `registry.hookspecs` says. What happens is told in DIR/log.jsonl, and if `verbose` on stderr, as
     `ablations.log` says.
 
@@ -116,11 +121,12 @@ def run(
     require_main_guard()
     begun = time.monotonic()
     catalog = catalog or grid.catalog
-    chosen = catalog.choose(catalog.executor(executor), {}).load()()
-    execution = _execution(grid, chosen, executor, workers)
+    choice = chosen_executor(grid, catalog, executor, address)
+    chosen = choice.load()(**choice.options)
     planned = plan(grid, catalog=catalog)
+    execution, where = execution_of(grid, chosen, choice.name, workers)
     out = Path(out) if out is not None else Path("runs") / grid.name
-    recorded = run_plan(planned, executor=executor, execution=execution, out=out)
+    recorded = run_plan(planned, executor=choice.name, execution=execution, out=out, where=where)
     tally = Tally()
     stopped = False
     # The old run comes back last, when nobody has the new one open or asks about it.
@@ -142,10 +148,13 @@ def run(
                 retry_failed=retry_failed,
                 checkpoints=checkpoints,
                 memory=execution.memory,
+                device=device_of(where),
             )
             keeping = _Keeping(store, log, followers, tally, checkpoints)
             cache = Cache()
             examinations = _unexamined(recorded, store, cache)
+            if hasattr(chosen, "follow"):
+                chosen.follow(partial(_tell, log, told))
             outcomes = chosen.execute(chain(examinations, trials), carry_out, execution)
             with closing(outcomes):
                 for outcome in outcomes:
@@ -233,30 +242,10 @@ def carry_out(task: Trial | Examination) -> TrialResult | Conformity:
     return examine(task) if isinstance(task, Examination) else measure_trial(task)
 
 
-def _execution(grid: Grid, chosen: Executor, name: str, workers: int | None) -> Execution:
-    """How to carry trials out. Raises: InvalidOptions for what the executor would ignore."""
-    in_process = bool(getattr(chosen, "in_process", False))
-    ignored = []
-    if in_process and grid.timeout is not None:
-        ignored.append("the grid's timeout, since it cannot stop a trial")
-    if in_process and workers not in (None, 1):
-        ignored.append(f"{workers} workers, since it is this process alone")
-    if in_process and grid.memory is not None:
-        ignored.append("the grid's memory limit, since it cannot stop a trial")
-    elif grid.memory is not None and not getattr(chosen, "limits_memory", True):
-        ignored.append("the grid's memory limit, since it cannot limit memory here")
-    if ignored:
-        remedy = "choose 'local' or leave it out" if in_process else "leave it out"
-        raise InvalidOptions(
-            (None, f"executor {name!r} would ignore {what}; {remedy}") for what in ignored
-        )
-    workers = workers or (1 if in_process else usable_cores())
-    return Execution(
-        workers=workers,
-        threads=grid.threads,
-        timeout=grid.timeout,
-        memory=memory_share(workers) if grid.memory is None else grid.memory,
-    )
+def _tell(log: RunLog, told: Callable[[str], None] | None, line: str) -> None:
+    log.tell("executor told", message=line)
+    if told:
+        told(line)
 
 
 def _discard_checkpoints(folder: CheckpointFolder, result: TrialResult) -> None:

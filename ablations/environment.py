@@ -6,8 +6,10 @@ import importlib.metadata
 import os
 import platform
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
+from ablations.devices import resolved, spelt
 from ablations.sources import version_of
 from registry.catalog import Catalog
 
@@ -15,7 +17,7 @@ RECORDED = ("torch", "numpy", "pandas", "pluggy", "pydantic", "pebble")
 
 
 def environment_rows(
-    catalog: Catalog, *, executor: str, workers: int, threads: int
+    catalog: Catalog, *, executor: str, workers: int, threads: int, device: str
 ) -> list[dict[str, str]]:
     """Key and value rows for the record: machine, versions, plugins, how the run was carried out.
 
@@ -28,6 +30,7 @@ def environment_rows(
         "cpu": _cpu(),
         "cores": str(os.cpu_count()),
         "executor": executor,
+        "device": device,
         "workers": str(workers),
         "threads a worker": str(threads),
         **{name: _version(name) for name in RECORDED},
@@ -43,18 +46,23 @@ def environment_rows(
     return [{"key": key, "value": value} for key, value in rows.items()]
 
 
-def bit_bending(*, dtype: str, device: str, threads: int) -> dict[str, str]:
-    """What must agree for two results to be comparable to the bit."""
+def processor(device: str) -> dict[str, str]:
+    """What of this machine bends bits, where a grid asks for that device. Raises: NoDevice."""
     import torch
 
     return {
-        "torch": _version("torch"),
         "machine": platform.machine(),
         "instructions": torch.backends.cpu.get_cpu_capability(),
-        "device": device,
-        "dtype": dtype,
-        "threads": str(threads),
+        "device": spelt(resolved(device)),
     }
+
+
+def bit_bending(*, dtype: str, threads: int, where: Mapping[str, str]) -> dict[str, str]:
+    """What must agree for two results to be comparable to the bit.
+
+    `where` is what `processor` says on the machine whose trials they are.
+    """
+    return {"torch": _version("torch"), **where, "dtype": dtype, "threads": str(threads)}
 
 
 def _version(distribution: str) -> str:

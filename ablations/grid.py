@@ -14,6 +14,7 @@ from ablations.grids.asked_measures import AskedMeasure, check_modes, read_measu
 from ablations.grids.baseline import check_said, read_baseline
 from ablations.grids.document import Document, Fault, from_mapping
 from ablations.grids.exclusions import Exclusion, read_exclusions
+from ablations.grids.executing import read_executor
 from ablations.grids.factors import Factor, Level, Scope, read_subject
 from ablations.grids.level_faults import level_faults
 from ablations.grids.levels import Levels
@@ -29,6 +30,7 @@ from ablations.models.model import COMPONENT_KINDS, Model
 from ablations.sources import look_first
 from registry.catalog import Catalog
 from registry.discovery import discover, with_plugins
+from registry.spec import Choice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,8 @@ class Grid:
     memory: int | None
     """Bytes that a trial may use; None where the machine decides."""
     threads: int
+    executor: Choice | None
+    """None where it is left to the command line."""
     catalog: Catalog = field(repr=False, compare=False)
     """What its names were read by: the installed plugins, and those that were asked for."""
     document: Document = field(repr=False, compare=False)
@@ -137,6 +141,7 @@ def _read(reading: Reading) -> Grid:
     _check_requirements(reading)
     baseline = read_baseline(reading, measures, levels)
     exclusions = read_exclusions(reading, levels, baseline)
+    executor = read_executor(reading)
     if reading.faults.found:
         raise reading.document.error(reading.faults.found)
     file = GridFile.model_validate(reading.document.data)
@@ -168,10 +173,11 @@ def _read(reading: Reading) -> Grid:
         "placebo": file.placebo,
         "design": file.design,
         "dtype": file.dtype,
-        "device": "cpu",
+        "device": file.device,
         "threads": file.threads,
         "timeout": file.timeout,
         "memory": file.memory,
+        "executor": file.executor,
     }
     rows = (
         Setting("recipe", file.recipe or "null", "given" if file.recipe else "default"),
@@ -202,11 +208,12 @@ def _read(reading: Reading) -> Grid:
         design=file.design,
         exclude=tuple(exclusions),
         requires=tuple(file.requires),
-        device="cpu",
+        device=file.device,
         dtype=file.dtype,
         timeout=file.timeout,
         memory=None if file.memory is None else read_amount(file.memory),
         threads=file.threads,
+        executor=executor,
         catalog=reading.catalog,
         document=reading.document,
         setting_rows=rows,

@@ -21,6 +21,7 @@ ENGINE = (
     "checkpoints",
     "data",
     "decoder",
+    "devices",
     "executors.caches",
     "executors.failures",
     "gradient_norms",

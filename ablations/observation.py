@@ -133,6 +133,7 @@ def observe(
         vocab_size=architecture.vocab_size,
         generator=generator,
     )
+    tokens, targets = tokens.to(decoder.device), targets.to(decoder.device)
     return observe_on(decoder, tokens, targets, generator, loss=options.loss, pieces=pieces)
 
 

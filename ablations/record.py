@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ablations.environment import bit_bending, environment_rows
+from ablations.environment import bit_bending, environment_rows, processor
 from ablations.estimating import PlannedCell
 from ablations.examining import Examination, examinations
 from ablations.grids.plugins import kept_text
@@ -27,16 +27,23 @@ STATED_IF_GIVEN = ("embedding_dim", "logit_scale", "logit_softcap")
 
 
 def run_plan(
-    plan: Plan, *, executor: str, execution: Execution, out: Path | None = None
+    plan: Plan,
+    *,
+    executor: str,
+    execution: Execution,
+    out: Path | None = None,
+    where: Mapping[str, str] | None = None,
 ) -> RunPlan:
     """What `Store.begin` keeps of a run in `out` before its first trial.
 
-    The grid's text names the plugins that were asked for as they are found from there.
+    `where` is what `processor` says where trials are carried out, if that is elsewhere. The grid's
+    text names the plugins that were asked for as they are found from there.
 
     Raises: StaleSource, UnreadableFile.
     """
     grid = plan.grid
-    bits = bit_bending(dtype=grid.dtype, device=grid.device, threads=execution.threads)
+    where = processor(grid.device) if where is None else where
+    bits = bit_bending(dtype=grid.dtype, threads=execution.threads, where=where)
     specs = (*plan.catalog.components(), *plan.catalog.measures())
     sources = Sources({spec.reference: spec.provenance for spec in specs})
     files = ReadFiles()
@@ -78,6 +85,7 @@ def run_plan(
                 executor=executor,
                 workers=execution.workers,
                 threads=execution.threads,
+                device=where["device"],
             )
         ),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Literal
 
@@ -119,6 +119,7 @@ def missing_trials(
     retry_failed: bool = True,
     checkpoints: CheckpointFolder | None = None,
     memory: int | None = None,
+    device: str = "cpu",
 ) -> Iterator[Trial]:
     """Trials whose measures the store does not hold under the identity that is asked for.
 
@@ -144,7 +145,7 @@ def missing_trials(
             return None
         against = any(specs[m.choice.name].against_baseline for m in measures)
         beside = baseline if against else None
-        return _trial(planned, cell, seed, measures, beside, checkpoints)
+        return replace(_trial(planned, cell, seed, measures, beside, checkpoints), device=device)
 
     running = planned.running
     for seed in planned.grid.seeds:

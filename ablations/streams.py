@@ -39,6 +39,8 @@ def seed_process(seed: int, name: str) -> None:
     random.seed(start)
     np.random.seed(start)
     torch.default_generator.manual_seed(start)
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        torch.cuda.manual_seed_all(start)
 
 
 @contextmanager
@@ -46,6 +48,7 @@ def seeded_process(seed: int, name: str) -> Iterator[None]:
     """Every global generator of the process draws from that stream inside, and is restored after.
 
     Nothing of ours draws from them; a component that does has the same figures on every worker.
+    Those of GPUs are not restored: whoever draws there is within such a stream.
     """
     states = random.getstate(), np.random.get_state()
     try:

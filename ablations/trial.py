@@ -17,6 +17,7 @@ import torch
 from ablations.architecture import Architecture
 from ablations.checkpoints import Checkpoint, CheckpointFolder, checkpoint_of
 from ablations.decoder import Decoder, skeleton
+from ablations.devices import out_of_memory
 from ablations.executors.failures import describe
 from ablations.initialization import Slice, initialize, initialized_decoder, slices
 from ablations.kept_decoders import Built, decoders_of_process
@@ -95,6 +96,7 @@ class Trial:
     architecture: Architecture
     measures: tuple[PlannedMeasure, ...]
     dtype: str = "float32"
+    device: str = "cpu"
     stream: str = ""
     checkpoints: CheckpointFolder | None = None
     baseline: Architecture | None = None
@@ -120,6 +122,11 @@ class TrialContext:
     def dtype(self) -> torch.dtype:
         """The type that the trial computes in."""
         return dtype_of(self._trial.dtype)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the trial computes; what it draws is drawn on the CPU, and then brought there."""
+        return torch.device(self._trial.device)
 
     def generator(self, name: str) -> torch.Generator:
         """A random stream of this trial's seed; equal names give equal streams in every cell."""
@@ -186,9 +193,11 @@ class TrialContext:
     def _keeps(self) -> bool:
         """Whether a decoder may come from another trial and serve another.
 
-        A stranger's measure may change what it is lent, and a conversion leaves its traces.
+        A stranger's measure may change what it is lent, and a conversion or a move to a GPU leaves
+        its traces.
         """
-        return self.dtype is torch.float32 and self._by_ours and bank_of_process().bound > 0
+        as_drawn = self.dtype is torch.float32 and self.device.type == "cpu"
+        return as_drawn and self._by_ours and bank_of_process().bound > 0
 
     @cached_property
     def _by_ours(self) -> bool:
@@ -203,7 +212,7 @@ class TrialContext:
         with seeded_process(self.seed, "process/decoder"):
             decoder = initialized_decoder(
                 architecture, self.seed, dtype=dtype or self.dtype, bank=self._bank
-            )
+            ).to(self.device)
         for parameter in decoder.parameters():
             parameter.data = parameter.data.clone()
         return decoder
@@ -224,7 +233,7 @@ class TrialContext:
                     return kept
             decoder = initialized_decoder(
                 self.architecture, self.seed, dtype=self.dtype, bank=self._bank
-            )
+            ).to(self.device)
         return Built(decoder=decoder.eval(), pieces=tuple(slices(decoder)))
 
 
@@ -273,6 +282,8 @@ def _measure(context: TrialContext, planned: PlannedMeasure) -> MeasureResult:
         state, message = "skipped", f"not applicable: {reason}"
     except TooLarge as reason:
         state, message = "failed", str(reason)
+    except torch.OutOfMemoryError:
+        state, message = "failed", out_of_memory()
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a part that calls sys.exit costs its measure alone

@@ -224,13 +224,15 @@ class Execution:
     """How trials are to be carried out.
 
     `workers` processes with `threads` compute threads each; a trial may take `timeout` seconds and
-    use `memory` bytes, with every process that it starts.
+    use `memory` bytes, with every process that it starts. `gpus` are shared among the workers, each
+    of which sees one (`CUDA_VISIBLE_DEVICES`); empty where trials do not compute on any.
     """
 
     workers: int = 1
     threads: int = 1
     timeout: float | None = None
     memory: int | None = None
+    gpus: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,7 +260,7 @@ class Executor(Protocol):
         `work` is a picklable function; a trial that raises, dies or hangs costs itself alone.
         `trial.strangers`, where it has that, is the set of packages whose code it runs beside this
         project's: a process that has run any serves no trial with other ones.
-        Closing the iterator stops what still runs.
+        Closing the iterator stops what still runs. `docs/extend.md` says what else it may offer.
         """
         ...
 

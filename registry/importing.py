@@ -11,9 +11,13 @@ from pathlib import Path
 
 from registry.errors import InvalidSpec
 
+HOMES: set[str] = set()
+"""The folders that this process made importable; whoever loads a choice of theirs does so too."""
+
 
 def make_importable(home: str) -> None:
     """Let Python find the modules of a folder, those that it finds nowhere else."""
+    HOMES.add(home)
     if home not in sys.path:
         sys.path.append(home)
     importlib.invalidate_caches()  # a file may be newer than what Python remembers of its folder

@@ -6,11 +6,11 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
-from functools import partial
 from typing import Any
 
 from ablations.executors.errors import ExecutorError, MissingMainGuard
 from ablations.executors.guard import UNGUARDED_EXIT, require_main_guard
+from ablations.executors.handing_out import hand_out
 from ablations.executors.memory import watched
 from ablations.executors.process_tree import SEEN
 from ablations.executors.processes import Job, Loss, WorkerProcess, describe_exit
@@ -57,28 +57,29 @@ class Local:
         require_main_guard()
         if execution.workers < 1:
             raise ExecutorError(f"at least 1 worker is needed, not {execution.workers}")
-        pickled = _pickle(work)
+        pickled = pickled_work(work)
         workers = [
             WorkerProcess(
                 work=pickled,
                 threads=execution.threads,
                 timeout=execution.timeout,
                 memory=execution.memory,
+                gpu=execution.gpus[place % len(execution.gpus)] if execution.gpus else None,
             )
-            for _ in range(execution.workers)
+            for place in range(execution.workers)
         ]
         jobs = (Job(trial=trial, number=number) for number, trial in enumerate(trials))
         again: deque[Job] = deque()
         losses = 0
         try:
             with watched(workers, execution.memory):
-                _hand_out(workers, again, jobs)
+                hand_out(workers, again, jobs)
                 while any(worker.job for worker in workers):
                     outcomes = []
-                    for became in _collect(workers):
+                    for became in collect(workers):
                         if isinstance(became, Loss):
                             losses += 1
-                            outcome = _after(became, losses)
+                            outcome = after(became, losses)
                             if outcome is None:
                                 again.append(became.job)
                                 continue
@@ -87,7 +88,7 @@ class Local:
                             losses = 0
                         outcomes.append(became)
                     # Before the consumer gets its turn, so that no worker waits for it.
-                    _hand_out(workers, again, jobs)
+                    hand_out(workers, again, jobs)
                     yield from outcomes
         finally:
             for worker in workers:
@@ -96,7 +97,8 @@ class Local:
                 worker.wait()
 
 
-def _pickle(work: Callable[[Any], Any]) -> bytes:
+def pickled_work(work: Callable[[Any], Any]) -> bytes:
+    """The work as it travels. Raises: ExecutorError."""
     try:
         return pickle.dumps(work)
     except Exception as error:
@@ -105,23 +107,8 @@ def _pickle(work: Callable[[Any], Any]) -> bytes:
         ) from error
 
 
-def _hand_out(workers: list[WorkerProcess], again: deque[Job], jobs: Iterator[Job]) -> None:
-    idle = [worker for worker in workers if worker.job is None]
-    while idle:
-        job = again.popleft() if again else next(jobs, None)
-        if job is None:
-            return
-        worker = min(idle, key=partial(_cost, job))
-        idle.remove(worker)
-        worker.submit(job)
-
-
-def _cost(job: Job, worker: WorkerProcess) -> int:
-    """0 for a process that has run just what the job runs, 2 for one that must be started anew."""
-    return 0 if worker.strangers == job.strangers else 1 if worker.serves(job) else 2
-
-
-def _collect(workers: list[WorkerProcess]) -> list[Outcome | Loss]:
+def collect(workers: list[WorkerProcess]) -> list[Outcome | Loss]:
+    """What became of jobs, once there is any, or nothing after `POLL_SECONDS`."""
     busy = [worker for worker in workers if worker.job]
     futures.wait(
         [worker.future for worker in busy], POLL_SECONDS, return_when=futures.FIRST_COMPLETED
@@ -129,7 +116,7 @@ def _collect(workers: list[WorkerProcess]) -> list[Outcome | Loss]:
     return [worker.collect() for worker in busy if worker.over]
 
 
-def _after(loss: Loss, losses: int) -> Outcome | None:
+def after(loss: Loss, losses: int) -> Outcome | None:
     """The outcome of a job whose worker was lost too often, or None to hand it out again."""
     if loss.exitcode == UNGUARDED_EXIT:
         raise MissingMainGuard

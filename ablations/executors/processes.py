@@ -37,11 +37,15 @@ EXIT_SECONDS = 10.0
 
 @dataclass(kw_only=True)
 class Job:
-    """A trial, its number in this run, and how often a worker was lost before it began."""
+    """A trial, its number in this run, and how often a worker was lost before it began.
+
+    `faults` counts how often the node that it was given to was lost.
+    """
 
     trial: Any
     number: int
     losses: int = 0
+    faults: int = 0
 
     @property
     def strangers(self) -> frozenset[str]:
@@ -66,7 +70,13 @@ class WorkerProcess:
     """
 
     def __init__(
-        self, *, work: bytes, threads: int, timeout: float | None, memory: int | None = None
+        self,
+        *,
+        work: bytes,
+        threads: int,
+        timeout: float | None,
+        memory: int | None = None,
+        gpu: str | None = None,
     ) -> None:
         self.future: Future[tuple[bytes, bool]] = Future()
         self.job: Job | None = None
@@ -76,6 +86,7 @@ class WorkerProcess:
         self._threads = threads
         self._timeout = timeout
         self._memory = memory
+        self._gpu = gpu
         self._excess: int | None = None
         self._lock = threading.Lock()
         self._pool: pebble.ProcessPool | None = None
@@ -168,6 +179,7 @@ class WorkerProcess:
                 work=self._work,
                 began=self._context.began,
                 memory=self._memory,
+                gpu=self._gpu,
             )
             self._pool = pebble.ProcessPool(
                 max_workers=1, initializer=worker.start, initargs=(setup,), context=self._context

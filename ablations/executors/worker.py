@@ -33,13 +33,14 @@ class Setup:
 
     `work` is the pickled function. `began` is a number shared with the driver, which the worker
     sets to that of the trial it begins: so the driver knows whether a death was the trial's.
-    `memory` is the limit of a trial, in bytes.
+    `memory` is the limit of a trial, in bytes, `gpu` the one that it sees, where it is given any.
     """
 
     threads: int
     work: bytes
     began: Any
     memory: int | None = None
+    gpu: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +88,8 @@ def start(setup: Setup) -> None:
     with contextlib.suppress(OSError):
         os.dup2(2, 1)
     set_threads(setup.threads)
+    if setup.gpu is not None:
+        os.environ["CUDA_VISIBLE_DEVICES"] = setup.gpu
     # A work that cannot be imported is told by each trial, where there is a way to tell it.
     with contextlib.suppress(Exception):
         pickle.loads(setup.work)  # noqa: S301

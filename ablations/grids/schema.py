@@ -34,6 +34,18 @@ Measured = Annotated[
         {"anyOf": [{**NAME_SCHEMA, "description": "name of a measure"}, ONE_SCHEMA["anyOf"][1]]}
     ),
 ]
+Executed = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {**NAME_SCHEMA, "description": "name of an executor"},
+                ONE_SCHEMA["anyOf"][1],
+                {"type": "null"},
+            ]
+        }
+    ),
+]
 Excluded = Annotated[
     Any,
     WithJsonSchema(
@@ -146,11 +158,12 @@ class GridFile(Strict):
         list[Annotated[str, Expected("text such as 'my-plugin>=1.2'")]],
         Expected("a list of plugins with their versions"),
     ] = Field(default=[], description="plugins that must be installed: my-plugin>=1.2")
-    device: Annotated[Literal["cpu", "auto"], Expected("cpu or auto")] = Field(
-        default="cpu", description="where trials compute; auto: cpu"
+    device: Annotated[Literal["cpu", "cuda", "auto"], Expected("cpu, cuda or auto")] = Field(
+        default="cpu", description="where trials compute; auto: a GPU, where there is one"
     )
     dtype: Annotated[
-        Literal["float32", "float64", "bfloat16"], Expected("float32, float64 or bfloat16")
+        Literal["float32", "float64", "bfloat16", "float16"],
+        Expected("float32, float64, bfloat16 or float16"),
     ] = Field(default="float32", description="the type that trials compute in")
     timeout: Annotated[
         Annotated[float, Field(gt=0, allow_inf_nan=False)] | None,
@@ -166,6 +179,11 @@ class GridFile(Strict):
     )
     threads: Annotated[int, Field(ge=1, le=1024), Expected("an integer from 1 to 1024")] = Field(
         default=1, description="compute threads of a worker"
+    )
+    executor: Executed = Field(
+        default=None,
+        description="what carries trials out, with its options: {ray: {gpus: 0.5}}; by default "
+        "what the command line says, else local",
     )
 
 

@@ -14,7 +14,7 @@ from ablations.sizes import Sized, dtype_of
 from ablations.training.loop import Loop, Precision, Regime
 from ablations.training.material import Material, Source
 from ablations.training.optimizing import unused_options
-from ablations.trial import TrialContext
+from ablations.trial import NotApplicable, TrialContext
 
 Beta = Annotated[float, Ge(0), Lt(1)]
 
@@ -59,8 +59,15 @@ class OfTraining:
         """A training of the trial's decoder from its initial weights.
 
         Weights are in float32 or wider; where bfloat16 is asked for, products are in that.
+
+        Raises: NotApplicable in float16.
         """
         asked = dtype_of(self.precision) if self.precision else context.dtype
+        if asked == torch.float16:
+            raise NotApplicable(
+                "training in float16 needs a scaled loss, which is not made here; give the measure "
+                "a dtype of its own: bfloat16 or float32"
+            )
         return Loop(
             context.fresh_decoder(torch.promote_types(asked, torch.float32)),
             replace(self.regime, autocast=asked == torch.bfloat16),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import itertools
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,7 +47,8 @@ class Speed(OfAPass):
     no cache nothing is told of decoding.
 
     In a process with one thread time is what it computes (CPU time), so that waiting for a core
-    that others use does not count; with several threads it is what passes. Seconds are medians too,
+    that others use does not count; with several threads it is what passes; on a GPU, what passes
+    there. Seconds are medians too,
     and never compared.
     """
 
@@ -83,7 +85,7 @@ class Speed(OfAPass):
         vocabulary = min(decoder.architecture.vocab_size for decoder in both)
         tokens, targets = torch.randint(
             vocabulary, (2, self.options.batch, length), generator=context.generator("tokens")
-        )  # (B, T) each
+        ).to(context.device)  # (B, T) each
         rounds = self._in_turn(*(_Step(decoder, tokens, targets) for decoder in both))
         metrics = figures(rounds)
         try:
@@ -128,13 +130,15 @@ class _Step:
 
     def __call__(self) -> Times:
         self._decoder.zero_grad(set_to_none=True)
-        started = _now()
+        clock = _Clock(self._tokens.device)
+        clock.mark()
         logits = self._decoder(self._tokens)  # (B, T, V)
         loss = F.cross_entropy(logits.flatten(0, 1), self._targets.flatten())
-        between = _now()
+        clock.mark()
         torch.autograd.backward(loss)
-        ended = _now()
-        return {"forward": between - started, "backward": ended - between}
+        clock.mark()
+        forward, backward = clock.seconds()
+        return {"forward": forward, "backward": backward}
 
 
 class _Decoding:
@@ -154,9 +158,42 @@ class _Decoding:
     def __call__(self) -> Times:
         with torch.inference_mode():
             caches = copy.deepcopy(self._held)  # since each pass adds its token
-            started = _now()
+            clock = _Clock(self._last.device)
+            clock.mark()
             self._decoder(self._last, caches=caches)
-            return {"decode": _now() - started}
+            clock.mark()
+            (decode,) = clock.seconds()
+            return {"decode": decode}
+
+
+class _Clock:
+    """Marks in a stretch of computing, and the seconds between them.
+
+    A GPU computes beside the process, and tells by events when it came by.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._on_gpu = device.type == "cuda"
+        self._marks: list[float] = []
+        self._events: list[torch.cuda.Event] = []
+        if self._on_gpu:
+            torch.cuda.synchronize(device)
+
+    def mark(self) -> None:
+        """Now."""
+        if self._on_gpu:
+            self._events.append(torch.cuda.Event(enable_timing=True))  # type: ignore[no-untyped-call]
+            self._events[-1].record()
+        else:
+            self._marks.append(_now())
+
+    def seconds(self) -> list[float]:
+        """Between each mark and the next."""
+        if self._on_gpu:
+            self._events[-1].synchronize()
+            pairs = itertools.pairwise(self._events)
+            return [float(one.elapsed_time(two)) / 1000 for one, two in pairs]
+        return [two - one for one, two in itertools.pairwise(self._marks)]
 
 
 def _now() -> float:

@@ -116,7 +116,9 @@ class Loop:
         self.regime = regime
         self.material = material
         self.history = History(
-            steps=torch.full((len(ROWS), regime.steps), math.nan, dtype=torch.float64)
+            steps=torch.full(
+                (len(ROWS), regime.steps), math.nan, dtype=torch.float64, device=decoder.device
+            )
         )
         self._seed = seed
         self._generator = generator
@@ -139,8 +141,8 @@ class Loop:
                 schedule=regime.schedule,
             )
         )
-        self._sequences = Sequences(material, "training", generator)
-        self._held_out = Sequences(material, "held_out", generator)
+        self._sequences = Sequences(material, "training", generator, decoder.device)
+        self._held_out = Sequences(material, "held_out", generator, decoder.device)
         self._forward: Callable[[Tensor], Tensor] = (
             torch.compile(decoder) if regime.compile else decoder
         )

@@ -26,6 +26,8 @@ Part = Literal["training", "held_out"]
 CHUNK = 256
 """Sequences that are drawn from one random stream: the n-th is the same whatever the batch is."""
 
+CPU = torch.device("cpu")
+
 MARGIN = 0.05
 """Of the way from knowing frequencies alone to knowing all: a model further on has learnt."""
 
@@ -142,7 +144,7 @@ class TextMaterial:
 
     def frequency_losses(self, targets: Tensor) -> Tensor:
         """−log of the targets' frequencies, of their shape."""
-        return self._surprise[targets]
+        return self._surprise.to(targets.device)[targets]
 
     @property
     def chance(self) -> float:
@@ -180,12 +182,17 @@ class Sequences:
     """The sequences of one part in their order, from streams named by what is drawn.
 
     So the n-th sequence is the same in every cell, batch size and length of training, and after a
-    resumption.
+    resumption. They are drawn on the CPU, and kept on the device that reads them.
     """
 
     def __init__(
-        self, material: Material, part: Part, generator: Callable[[str], torch.Generator]
+        self,
+        material: Material,
+        part: Part,
+        generator: Callable[[str], torch.Generator],
+        device: torch.device = CPU,
     ) -> None:
+        self._device = device
         self._material = material
         self._part = part
         self._generator = generator
@@ -206,4 +213,5 @@ class Sequences:
 
     def _drawn(self, chunk: int) -> tuple[Tensor, Tensor]:
         generator = self._generator(f"sequences/{self._part}/{chunk}")
-        return self._material.draw(self._part, generator)
+        tokens, targets = self._material.draw(self._part, generator)
+        return tokens.to(self._device), targets.to(self._device)

@@ -14,7 +14,7 @@ import signal
 import sqlite3
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +55,16 @@ class Driver:
     """`ablations run` in a process and a session of its own; `told` is its standard error."""
 
     def __init__(
-        self, grid: Path, out: Path, *, workers: int = 2, told: Path | None = None
+        self,
+        grid: Path,
+        out: Path,
+        *,
+        workers: int = 2,
+        told: Path | None = None,
+        options: Sequence[str] = (),
     ) -> None:
         self.told = told or out.with_name(f"{out.name}.err")
-        arguments = ["run", str(grid), "--out", str(out), "--workers", str(workers)]
+        arguments = ["run", str(grid), "--out", str(out), "--workers", str(workers), *options]
         self._process = _context.Process(target=_drive, args=(arguments, str(self.told)))
         self._process.start()
         assert self._process.pid is not None

@@ -386,6 +386,13 @@ def test_the_command_line_overrides_the_environment_and_says_so(inline, tmp_path
     assert "--executor inline overrides ABLATIONS_EXECUTOR=local" in err
 
 
+def test_the_command_line_overrides_the_grids_executor_and_says_so(inline, tmp_path):
+    (tmp_path / "grid.yaml").write_text(f"{SMALL}executor: {{ray: {{gpus: 0.5}}}}\n")
+    status, _, err = inline("run", "grid.yaml", "--executor", "inline")
+    assert status == 0
+    assert "--executor inline overrides executor ray(gpus=0.5) of the grid" in err.splitlines()
+
+
 def test_a_failed_trial_is_status_1(inline, tmp_path, monkeypatch):
     (tmp_path / "grid.yaml").write_text(SMALL)
 

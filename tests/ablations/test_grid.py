@@ -64,7 +64,7 @@ def test_a_grid_holds_what_its_file_says(tmp_path: Path) -> None:
     (exclusion,) = grid.exclude
     assert exclusion.when == {"norm": "rmsnorm", "bias": "false"}
     assert exclusion.because == "nobody builds it"
-    assert (grid.design, grid.device, grid.dtype) == ("full", "cpu", "float32")
+    assert (grid.design, grid.device, grid.dtype) == ("full", "auto", "float32")
     assert (grid.timeout, grid.memory, grid.threads) == (30.0, 3 * 2**29, 1)
     rows = {row.key: row for row in grid.settings()}
     assert rows["depth"] == Setting("depth", "4", "given")

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from ablations.executors.local import Local, _cost
+from ablations.executors import handing_out
+from ablations.executors.local import Local
 from ablations.executors.process_tree import descendants
 from ablations.executors.processes import Job, WorkerProcess
 from registry.contracts import Execution
@@ -51,7 +52,7 @@ def test_a_process_that_ran_just_that_comes_first_and_then_a_fresh_one(
     worker = WorkerProcess(work=b"", threads=1, timeout=None)
     worker.strangers = work.For(ran).strangers
     job = Job(trial=work.For(runs), number=0)
-    assert (_cost(job, worker), worker.serves(job)) == (cost, cost < 2)
+    assert (handing_out.cost(job, worker), worker.serves(job)) == (cost, cost < 2)
 
 
 def test_a_trial_that_says_nothing_runs_no_strangers_code() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from ablations.executors.errors import ExecutorError
-from ablations.executors.local import Local, _after
+from ablations.executors.local import Local, after
 from ablations.executors.processes import Job, Loss
 from registry.contracts import Execution, Outcome
 from tests.ablations.executors import work
@@ -213,8 +213,8 @@ def test_killed_workers_cost_their_own_trials_alone(tmp_path: Path) -> None:
 
 def test_a_trial_whose_workers_are_lost_again_and_again_is_given_up() -> None:
     loss = Loss(job=Job(trial="unlucky", number=0), exitcode=-signal.SIGKILL)
-    assert [_after(loss, losses=1) for _ in range(9)] == [None] * 9
-    assert _after(loss, losses=1) == Outcome(
+    assert [after(loss, losses=1) for _ in range(9)] == [None] * 9
+    assert after(loss, losses=1) == Outcome(
         trial="unlucky",
         state="crashed",
         message="10 worker processes were lost before it began; the last was killed by SIGKILL",

@@ -164,3 +164,22 @@ def leave_pid_and_sleep(trial: tuple[str, float]) -> int:
         file.write(f"{os.getpid()}\n")
     time.sleep(seconds)
     return os.getpid()
+
+
+def kill_the_keeper(trial: str) -> str:
+    """Kill the process that started this one, if told to."""
+    if trial == "kill":
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(60)
+    return trial
+
+
+def loaded_modules(trial: Any) -> tuple[list[str], list[str]]:
+    """What this process has imported, and where it looks for more."""
+    return sorted(sys.modules), list(sys.path)
+
+
+def gpus_and_process(seconds: float) -> tuple[str | None, int]:
+    """The GPUs that CUDA is told of in this process."""
+    time.sleep(seconds)
+    return os.environ.get("CUDA_VISIBLE_DEVICES"), os.getpid()

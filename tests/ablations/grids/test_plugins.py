@@ -83,8 +83,8 @@ def test_faults_of_plugins_are_told_with_those_of_the_form(project: Path) -> Non
         "grid.yaml:3:3: plugins[2]: norm 'layernorm' is built in: choose another name",
         "grid.yaml:3:13: plugins[3]: is neither " + FORMS,
         "grid.yaml:8:1: seedz: unknown key; did you mean 'seeds'? known: baseline, design, device, "
-        "dtype, exclude, factors, measures, memory, model, name, placebo, plugins, recipe, "
-        "requires, scale_to, seeds, threads, timeout",
+        "dtype, exclude, executor, factors, measures, memory, model, name, placebo, plugins, "
+        "recipe, requires, scale_to, seeds, threads, timeout",
     ]
 
 

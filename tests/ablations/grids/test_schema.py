@@ -139,8 +139,8 @@ def test_every_fault_of_a_file_is_told_at_once() -> None:
         "design": "fractional",
         "plugins": ["", 1],
         "requires": [1],
-        "device": "cuda",
-        "dtype": "float16",
+        "device": "tpu",
+        "dtype": "float8",
         "timeout": 0,
         "memory": "4 gib",
         "threads": 0,
@@ -149,8 +149,8 @@ def test_every_fault_of_a_file_is_told_at_once() -> None:
         "recipes": "gpt2",
     }
     keys = (
-        "baseline, design, device, dtype, exclude, factors, measures, memory, model, name, "
-        "placebo, plugins, recipe, requires, scale_to, seeds, threads, timeout"
+        "baseline, design, device, dtype, exclude, executor, factors, measures, memory, model, "
+        "name, placebo, plugins, recipe, requires, scale_to, seeds, threads, timeout"
     )
     assert file_faults(data) == [
         Fault(
@@ -178,8 +178,8 @@ def test_every_fault_of_a_file_is_told_at_once() -> None:
         Fault(("plugins", 0), f"expected {PLUGIN}, not ''"),
         Fault(("plugins", 1), f"expected {PLUGIN}, not 1"),
         Fault(("requires", 0), "expected text such as 'my-plugin>=1.2', not 1"),
-        Fault(("device",), "expected cpu or auto, not 'cuda'"),
-        Fault(("dtype",), "expected float32, float64 or bfloat16, not 'float16'"),
+        Fault(("device",), "expected cpu, cuda or auto, not 'tpu'"),
+        Fault(("dtype",), "expected float32, float64, bfloat16 or float16, not 'float8'"),
         Fault(("timeout",), "expected a number of seconds > 0 or null, not 0"),
         Fault(
             ("memory",),
