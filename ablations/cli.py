@@ -84,6 +84,17 @@ def main(
     """
 
 
+def _number_of(workers: str) -> int | None:
+    """Raises: typer.BadParameter for what is no number of workers."""
+    if workers == "auto":
+        return None
+    if not workers.isdecimal() or int(workers) < 1:
+        raise typer.BadParameter(
+            f"expected auto or a whole number from 1 on, not {workers!r}", param_hint="--workers"
+        )
+    return int(workers)
+
+
 @app.command()
 @answers
 def run(
@@ -94,13 +105,14 @@ def run(
         typer.Option(envvar="ABLATIONS_OUT", help="Run directory; default runs/NAME."),
     ] = None,
     workers: Annotated[
-        int | None,
+        str,
         typer.Option(
-            min=1,
             envvar="ABLATIONS_WORKERS",
-            help="Trials at a time; default one a core, or as many as fit into the cluster.",
+            metavar="N|auto",
+            help="Trials at a time; auto: as cores, memory and the trials say, or as many as fit "
+            "into the cluster.",
         ),
-    ] = None,
+    ] = "auto",
     executor: Annotated[
         str | None,
         typer.Option(
@@ -156,7 +168,7 @@ def run(
             summary = ablations.run(
                 loaded,
                 directory,
-                workers=workers,
+                workers=_number_of(workers),
                 executor=executor,
                 address=address,
                 fresh=fresh,

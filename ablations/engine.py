@@ -105,14 +105,13 @@ def run(
     """Carry a grid out into `out` (default `runs/NAME`), resuming what it holds, and report.
 
     `executor` is that of the grid, else `local`, if none is named; `address` is where one that
-    has such an option finds its cluster. `workers` defaults to the cores this process may use, or
-    to what an executor elsewhere says. `fresh` moves an old run aside, and back
-    if this one is refused before it begins. `retry_failed` says whether trials that failed,
+    has such an option finds its cluster. `workers` defaults to what `ablations.parallel` chooses
+    for this machine, or to what an executor elsewhere says. `fresh` moves an old run aside, and
+    back if this one is refused before it begins. `retry_failed` says whether trials that failed,
     crashed or ran out of time are tried again. `started` is called with what the directory holds,
-    `ended` with the state of each trial as it ends, `told` with what an executor elsewhere has to
-    tell of its nodes. Plugins that follow runs are told as
-    `registry.hookspecs` says. What happens is told in DIR/log.jsonl, and if `verbose` on stderr, as
-    `ablations.log` says.
+    `ended` with the state of each trial as it ends, `told` with what there is to tell of cores and
+    of nodes elsewhere. Plugins that follow runs are told as `registry.hookspecs` says. What happens
+    is told in DIR/log.jsonl, and if `verbose` on stderr, as `ablations.log` says.
 
     Raises: GridError; UnknownName for the executor; InvalidOptions for what it would ignore;
     StoreError; ExecutorError; MissingExtra for a plugin that is to follow and cannot. After
@@ -124,7 +123,7 @@ def run(
     choice = chosen_executor(grid, catalog, executor, address)
     chosen = choice.load()(**choice.options)
     planned = plan(grid, catalog=catalog)
-    execution, where = execution_of(grid, chosen, choice.name, workers)
+    execution, where = execution_of(grid, chosen, choice.name, workers, planned.workers.number)
     out = Path(out) if out is not None else Path("runs") / grid.name
     recorded = run_plan(planned, executor=choice.name, execution=execution, out=out, where=where)
     tally = Tally()
@@ -153,6 +152,8 @@ def run(
             keeping = _Keeping(store, log, followers, tally, checkpoints)
             cache = Cache()
             examinations = _unexamined(recorded, store, cache)
+            if execution.workers == planned.workers.number and planned.workers.hint:
+                _tell(log, told, planned.workers.hint)
             if hasattr(chosen, "follow"):
                 chosen.follow(partial(_tell, log, told))
             outcomes = chosen.execute(chain(examinations, trials), carry_out, execution)

@@ -9,7 +9,7 @@ from typing import Any
 from ablations.devices import gpus
 from ablations.environment import processor
 from ablations.grid import Grid
-from ablations.machine import memory_share, usable_cores
+from ablations.machine import memory_share
 from registry.catalog import Catalog
 from registry.contracts import Execution, Executor
 from registry.errors import InvalidOptions
@@ -31,9 +31,11 @@ def chosen_executor(grid: Grid, catalog: Catalog, name: str | None, address: str
 
 
 def execution_of(
-    grid: Grid, chosen: Executor, name: str, workers: int | None
+    grid: Grid, chosen: Executor, name: str, workers: int | None, otherwise: int
 ) -> tuple[Execution, Mapping[str, str]]:
     """How to carry trials out, and what bends bits where that is.
+
+    `otherwise` are the workers of this machine where it is not said how many.
 
     Raises: InvalidOptions for what the executor would ignore; NoDevice; ExecutorError.
     """
@@ -58,7 +60,7 @@ def execution_of(
         workers = workers or int(there.workers(asked, grid.device))
         execution = replace(asked, workers=workers)
         return execution, there.where(execution, grid.device)
-    workers = workers or (1 if in_process else usable_cores())
+    workers = workers or (1 if in_process else otherwise)
     memory = memory_share(workers) if grid.memory is None else grid.memory
     where = processor(grid.device)
     shared = gpus(device_of(where))

@@ -18,8 +18,9 @@ from ablations.grid import Grid
 from ablations.grids.document import Fault
 from ablations.grids.placebo import factor_path
 from ablations.grids.unused import unused_faults
-from ablations.machine import memory_share, refusal, usable_cores
+from ablations.machine import memory_share, refusal
 from ablations.made import Made
+from ablations.parallel import Workers, chosen_workers
 from ablations.printable import line
 from ablations.progress import duration
 from ablations.survey import Survey
@@ -103,10 +104,17 @@ class Plan:
     def _label(self, number: int) -> str:
         return label(self.grid.factors, places(self.grid, number))
 
+    @cached_property
+    def workers(self) -> Workers:
+        """The workers that a run has on this machine, unless it is told how many."""
+        return chosen_workers(
+            trials=self.trials, threads=self.grid.threads, needed=self.survey.largest
+        )
+
     @property
     def memory(self) -> int:
-        """Bytes that a trial may use, with a worker a core where the grid leaves it to those."""
-        return self.grid.memory or memory_share(usable_cores())
+        """Bytes that a trial may use, with these workers where the grid leaves it to those."""
+        return self.grid.memory or memory_share(self.workers.number)
 
     @property
     def _origin_of_memory(self) -> str:
@@ -114,7 +122,8 @@ class Plan:
             return "as the grid says" if SEEN else "as the grid says; it is not enforced here"
         if not SEEN:
             return "not enforced here: only Linux shows what a trial uses"
-        return f"this machine's for each of {usable_cores()} workers"
+        number = self.workers.number
+        return f"this machine's for {'1 worker' if number == 1 else f'each of {number} workers'}"
 
     @property
     def flops(self) -> float:
@@ -138,6 +147,8 @@ class Plan:
                 f"{in_words(2 * 4 * survey.most)} a worker, in float32",
                 f"memory limit: {in_words(self.memory)} a trial, {self._origin_of_memory}",
             ]
+        if self.trials:
+            lines += filter(None, [f"workers: {self.workers}", self.workers.hint])
         too_large = iter(self._too_large())
         lines += [
             f"too large: {one['cell']}: {one['measure']} {refusal(one['bytes'], self.memory)}"

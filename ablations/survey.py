@@ -62,17 +62,22 @@ class Survey:
     def seconds(self) -> float:
         """Of one trial a cell: FLOPs over the rate of a matrix product here, and drawing weights.
 
-        Small products and everything between them run at about half the rate of a large one, and
-        each weight is drawn twice: by its constructor and by its initializer.
+        Small products and everything between them run at about half the rate of a large one. That
+        cells share the weights that they draw alike is left out.
         """
         if not any(self._flops):
             return 0.0
         flops_a_second, draws_a_second = rates()
         return sum(
-            2 * flops / flops_a_second + 2 * parameters / draws_a_second
+            2 * flops / flops_a_second + parameters / draws_a_second
             for flops, parameters in zip(self._flops, self._parameters, strict=True)
             if flops
         )
+
+    @property
+    def largest(self) -> int:
+        """The bytes that the largest measure of a cell needs at least."""
+        return int(max(self._bytes, default=0))
 
     def at_least(self, needed: int) -> list[int]:
         """The numbers of the cells that need so many bytes, or nearly."""

@@ -47,16 +47,16 @@ def test_the_command_line_goes_before_the_grid_and_the_grid_before_local() -> No
 
 
 def test_here_workers_share_the_memory_of_this_machine() -> None:
-    execution, where = execution_of(grid(threads=2, timeout=9), object(), "x", 3)  # type: ignore[arg-type]
+    execution, where = execution_of(grid(threads=2, timeout=9), object(), "x", 3, 1)  # type: ignore[arg-type]
     assert execution == Execution(workers=3, threads=2, timeout=9, memory=memory_share(3))
     assert device_of(where) == "cpu"
 
 
 def test_elsewhere_the_executor_says_how_many_and_what_bends_bits() -> None:
     there = Elsewhere()
-    execution, where = execution_of(grid(device="cuda", memory=2**30), there, "x", None)
+    execution, where = execution_of(grid(device="cuda", memory=2**30), there, "x", None, 1)
     asked = Execution(memory=2**30)
     assert execution == Execution(memory=2**30, workers=5)
     assert there.asked == [(asked, "cuda"), (execution, "cuda")]
     assert (where["machine"], device_of(where)) == ("there", "cuda")
-    assert execution_of(grid(), there, "x", 2)[0] == Execution(workers=2)
+    assert execution_of(grid(), there, "x", 2, 1)[0] == Execution(workers=2)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ablations
-from ablations import engine, planning
+from ablations import engine, execution, parallel, planning
 from ablations.executors.local import Local
 from registry import InvalidOptions
 from tests.ablations.test_engine import grid, values
@@ -33,7 +33,7 @@ def test_a_measure_that_cannot_fit_fails_and_runs_on_a_larger_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as small:
-        small.setattr(engine, "memory_share", lambda workers: 20_000)
+        small.setattr(execution, "memory_share", lambda workers: 20_000)
         summary = ablations.run(grid(), tmp_path / "run", executor="inline")
     assert summary.states == {"failed": 8}
     frames = ablations.open_run(tmp_path / "run").frames()
@@ -71,8 +71,9 @@ def test_a_plan_warns_of_what_cannot_fit(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "memory limit: 300 KiB a trial, as the grid says" in lines
     (line,) = [line for line in lines if line.startswith("too large: ")]
     assert line.startswith("too large: d_model=64: gradient_flow needs at least ")
-    monkeypatch.setattr(planning, "memory_share", lambda workers: 2**34)
-    monkeypatch.setattr(planning, "usable_cores", lambda: 4)
+    for module in (planning, parallel):
+        monkeypatch.setattr(module, "memory_share", lambda workers: 2**34)
+    monkeypatch.setattr(parallel, "usable_cores", lambda: 4)
     free = ablations.plan(grid()).text()
     assert "memory limit: 16 GiB a trial, this machine's for each of 4 workers" in free
     assert "too large" not in free

@@ -34,7 +34,7 @@ def test_what_cells_come_to_is_summed_in_their_order(
     assert (seen.least, seen.most, seen.counted) == (min(counts), max(counts), 3)
     assert seen.flops == sum(entry.flops or 0.0 for entry in planned.running)
     assert seen.seconds == sum(
-        2 * entry.flops / 1e9 + 2 * (entry.parameters or 0) / 1e6
+        2 * entry.flops / 1e9 + (entry.parameters or 0) / 1e6
         for entry in planned.running
         if entry.flops
     )
