@@ -17,7 +17,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import contenders, growth, keeping, reporting, side_by_side, starting
+from tests.benchmarks import (
+    contenders,
+    growth,
+    keeping,
+    reporting,
+    side_by_side,
+    starting,
+    worker_memory,
+)
 from tests.benchmarks.peers import Size
 from tests.benchmarks.planning import planning_rows
 from tests.benchmarks.tables import shown
@@ -38,6 +46,7 @@ PARTS: dict[str, tuple[str, Callable[[int], Rows]]] = {
         ),
     ),
     "planning": ("Planning", lambda n: planning_rows()),
+    "memory": ("A worker's memory", worker_memory.rows),
     "store": ("Keeping results", keeping.rows),
     "reports": ("Reports", lambda n: reporting.report_rows()),
     "start": ("Starting", starting.rows),
