@@ -114,8 +114,8 @@ def run(
     is told in DIR/log.jsonl, and if `verbose` on stderr, as `ablations.log` says.
 
     Raises: GridError; UnknownName for the executor; InvalidOptions for what it would ignore;
-    StoreError; ExecutorError; MissingExtra for a plugin that is to follow and cannot. After
-    KeyboardInterrupt all that ended is kept, and the same call resumes.
+    NoDevice; StoreError; ExecutorError; MissingExtra for an executor, or a plugin that is to
+    follow and cannot. After KeyboardInterrupt all that ended is kept, and the same call resumes.
     """
     require_main_guard()
     begun = time.monotonic()
