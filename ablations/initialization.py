@@ -121,8 +121,10 @@ def initialize(
                 if held is not None:
                     parameter.data = held
                     continue
-            if not parameter.is_contiguous():  # of a decoder that has given up its weights
-                parameter.data = torch.empty(parameter.shape)
+            if not parameter.is_contiguous():  # undrawn, or given up: a shape without memory
+                parameter.data = torch.empty(
+                    parameter.shape, dtype=parameter.dtype, device=parameter.device
+                )
             for piece, gain in zip(ranges, gains, strict=True):
                 if piece.initialized:
                     _fill(initializer, piece, seed, gain)

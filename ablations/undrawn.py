@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn import init
 from torch.overrides import TorchFunctionMode
@@ -19,7 +20,8 @@ _DRAWS = frozenset(
 class Undrawn(TorchFunctionMode):
     """Skips the random draws of torch's modules into parameters of two or more dimensions.
 
-    Only within `leaving`: a constructor whose other values depend on what is drawn must see it.
+    They get no memory either, that an initializer who shares weights would leave in pieces: what
+    `torch.empty` would make of two or more dimensions is one number, expanded. Only within `leaving`: a constructor whose other values depend on what is drawn must see it.
     """
 
     def __init__(self) -> None:
@@ -43,8 +45,18 @@ class Undrawn(TorchFunctionMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         given = dict(kwargs or {})
+        if self._leaving and func is torch.empty:
+            return _without_memory(func(*args, **given | {"device": "meta"}), given)
         if self._leaving and func in _DRAWS:
             drawn = args[0] if args else given["tensor"]
             if isinstance(drawn, nn.Parameter) and drawn.ndim >= 2:
                 return drawn
         return func(*args, **given)
+
+
+def _without_memory(shape: Tensor, given: Mapping[str, Any]) -> Tensor:
+    """A tensor of that shape, of one number in memory if it has two or more dimensions."""
+    like = {"dtype": shape.dtype, "device": given.get("device")}
+    if shape.ndim < 2:
+        return torch.empty(shape.shape, **like)
+    return torch.empty((), **like).expand(shape.shape)

@@ -47,3 +47,18 @@ def test_the_initializer_draws_each_matrix_once():
     matrices = drawn(lambda: initialized_decoder(architecture, 0))
     pieces = 2 + 1 + architecture.depth * (3 + 1 + 2)  # embedding, head, table; q, k, v; out, mlp
     assert matrices[2] == pieces
+
+
+def test_what_is_not_drawn_takes_no_memory_until_it_is():
+    architecture = small(position="learned", embedding_dim=8)
+    bare, whole = build_decoder(architecture), initialized_decoder(architecture, 0)
+    for name, parameter in bare.named_parameters():
+        held = parameter.untyped_storage().nbytes()
+        assert held == (4 if parameter.ndim >= 2 else parameter.nbytes), name
+        assert parameter.shape == whole.get_parameter(name).shape
+    assert all(parameter.is_contiguous() for parameter in whole.parameters())
+
+
+def test_what_a_stranger_builds_has_its_memory():
+    decoder = build_decoder(small(feed_forward="heads", initializer="careless"))
+    assert all(parameter.is_contiguous() for parameter in decoder.parameters())
