@@ -20,8 +20,9 @@ _DRAWS = frozenset(
 class Undrawn(TorchFunctionMode):
     """Skips the random draws of torch's modules into parameters of two or more dimensions.
 
-    They get no memory either, that an initializer who shares weights would leave in pieces: what
-    `torch.empty` would make of two or more dimensions is one number, expanded. Only within `leaving`: a constructor whose other values depend on what is drawn must see it.
+    They get no memory either, which an initializer that shares weights would leave in pieces: what
+    `torch.empty` would make of two or more dimensions is one number, expanded. Only within
+    `leaving`: a constructor whose other values depend on what is drawn must see it.
     """
 
     def __init__(self) -> None:
@@ -46,7 +47,7 @@ class Undrawn(TorchFunctionMode):
     ) -> Any:
         given = dict(kwargs or {})
         if self._leaving and func is torch.empty:
-            return _without_memory(func(*args, **given | {"device": "meta"}), given)
+            return _without_memory(func(*args, **given | {"device": "meta"}), given.get("device"))
         if self._leaving and func in _DRAWS:
             drawn = args[0] if args else given["tensor"]
             if isinstance(drawn, nn.Parameter) and drawn.ndim >= 2:
@@ -54,9 +55,8 @@ class Undrawn(TorchFunctionMode):
         return func(*args, **given)
 
 
-def _without_memory(shape: Tensor, given: Mapping[str, Any]) -> Tensor:
+def _without_memory(shape: Tensor, device: Any) -> Tensor:
     """A tensor of that shape, of one number in memory if it has two or more dimensions."""
-    like = {"dtype": shape.dtype, "device": given.get("device")}
     if shape.ndim < 2:
-        return torch.empty(shape.shape, **like)
-    return torch.empty((), **like).expand(shape.shape)
+        return torch.empty(shape.shape, dtype=shape.dtype, device=device)
+    return torch.empty((), dtype=shape.dtype, device=device).expand(shape.shape)
