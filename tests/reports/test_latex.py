@@ -88,7 +88,8 @@ def test_a_name_is_written_so_that_it_is_seen(text: str, written: str) -> None:
 
 def nasty_file() -> str:
     rng = np.random.default_rng(0)
-    names = ["base", *dict.fromkeys(NASTY)]
+    # No frame has half a pair: pandas' texts are pyarrow's where that is installed.
+    names = ["base", *(name for name in dict.fromkeys(NASTY) if name != "\ud800")]
     frames = make_frames(
         {"norm": names, "a\\b{": ["1", "2"]},
         {"x.y_z%": rng.normal(5, 1, (2 * len(names), 3)), "b": np.ones((2 * len(names), 3))},
