@@ -5,10 +5,12 @@ from functools import partial
 import pandas as pd
 
 from reports.cautions import Cautions, cautions
+from reports.effects import EFFECT_COLUMNS
 from reports.frames import Frames
 from reports.maps import MapFigure, attention_maps
 from reports.plots.attention import describe_maps, plot_maps, unmasked
 from reports.plots.budget import budget_table, describe_budget, plot_budget
+from reports.plots.data import figure_data
 from reports.plots.effects import describe_effects, effects_table, plot_effects
 from reports.plots.style import Drawing, draw
 from reports.ranking import BUDGET, importance, rank_factors
@@ -45,7 +47,9 @@ def effect_figures(
             plot = partial(plot_effects, table, unit=row.unit)
             caption += raw_note(row.metric, raw)
             warning = raw_warning(row.metric, flags)
-            drawings.append(draw(plot, alt=alt, caption=caption, warning=warning))
+            told = table[list(EFFECT_COLUMNS)]
+            data = figure_data(f"effects on {row.metric}", "tables/effects.csv", told)
+            drawings.append(draw(plot, alt=alt, caption=caption, data=data, warning=warning))
     return drawings
 
 
@@ -58,7 +62,8 @@ def budget_figure(frames: Frames, effects: pd.DataFrame) -> Drawing | None:
     if table is None:
         return None
     alt, caption = describe_budget(table)
-    return draw(partial(plot_budget, table, frames), alt=alt, caption=caption)
+    data = figure_data(table.metric, "tables/metrics.csv", table.rows)
+    return draw(partial(plot_budget, table, frames), alt=alt, caption=caption, data=data)
 
 
 def attention_figures(frames: Frames, effects: pd.DataFrame) -> list[Drawing]:
@@ -69,4 +74,8 @@ def attention_figures(frames: Frames, effects: pd.DataFrame) -> list[Drawing]:
 
 def _attention(maps: MapFigure) -> Drawing:
     alt, caption = describe_maps(maps)
-    return draw(partial(plot_maps, maps), alt=alt, caption=caption, warning=unmasked(maps))
+    first = maps.maps[0]
+    name = f"attention layer {first.layer} head {first.head}"
+    data = figure_data(name, "the arrays in the run's results.sqlite")
+    warning = unmasked(maps)
+    return draw(partial(plot_maps, maps), alt=alt, caption=caption, data=data, warning=warning)

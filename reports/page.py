@@ -1,9 +1,8 @@
-"""The page: one HTML file that needs no network and no JavaScript."""
+"""The page: one HTML file that needs no network, and is all there without JavaScript."""
 
 from datetime import UTC, datetime
 
-from markupsafe import Markup
-
+from reports.cells_section import cells_section
 from reports.effects_section import effects_section
 from reports.figures import attention_figures, budget_figure, effect_figures
 from reports.frames import Frames
@@ -19,9 +18,9 @@ from reports.run_sections import (
     trial_counts,
     warnings_section,
 )
-from reports.sections import cells_section, levels_section
+from reports.sections import levels_section
 from reports.shares import shares_section
-from reports.templating import csp_hash, environment, style_sheet
+from reports.templating import environment
 from reports.training.compared import Compared, compare
 from reports.training.section import training_section
 from reports.training.told import all_findings
@@ -45,7 +44,6 @@ def render(
     beside, joint = found.beside, found.joint
     findings = all_findings(frames, found, beside, joint)
     made = [frames] if found.at_best is None else [frames, found.at_best.frames]
-    style = style_sheet()
     written = (date or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M %Z").strip()
     return (
         environment()
@@ -57,8 +55,6 @@ def render(
             lead=lead(frames),
             alerts=[*unfinished(frames), *mark_alerts(frames)],
             date=written,
-            style=Markup(style),  # noqa: S704 - our own style sheet
-            style_hash=csp_hash(style),
             findings=findings[:MAX_FINDINGS],
             more_findings=findings[MAX_FINDINGS:],
             drawn_warning=drawn_warning(frames),

@@ -8,6 +8,7 @@ import pandas as pd
 
 from reports.curves import Curve, curves
 from reports.frames import Frames
+from reports.plots.data import figure_data
 from reports.plots.profile_grid import describe_grid, plot_grid, profile_grid
 from reports.plots.profiles import describe_profile, plot_profile
 from reports.plots.style import Drawing, Plot, draw
@@ -56,11 +57,16 @@ class _Drawer:
         ranking = self._rankings[curve.about.measure][:n_factors]
         return profile_table(self.frames, name, ranking, curve)
 
-    def _draw(self, plot: Plot, names: tuple[str, ...], alt: str, caption: str) -> Drawing:
-        metrics = dict.fromkeys(self.data[name].about.metric for name in names)
+    def _draw(
+        self, plot: Plot, tables: Mapping[str, ProfileTable], what: str, alt: str, caption: str
+    ) -> Drawing:
+        metrics = dict.fromkeys(self.data[name].about.metric for name in tables)
         warnings = [raw_warning(metric, self._flags) for metric in metrics]
         caption += "".join(raw_note(metric, self._raw) for metric in metrics)
-        return draw(plot, alt=alt, caption=caption, warning=" ".join(filter(None, warnings)))
+        rows = [table.rows.assign(profile=name) for name, table in tables.items()]
+        data = figure_data(what, "tables/profiles.csv", pd.concat(rows, ignore_index=True))
+        warning = " ".join(filter(None, warnings))
+        return draw(plot, alt=alt, caption=caption, data=data, warning=warning)
 
     def alone(self, name: str) -> Drawing | None:
         """A profile by two factors."""
@@ -68,7 +74,8 @@ class _Drawer:
         if table is None:
             return None
         alt, caption = describe_profile(table)
-        return self._draw(partial(plot_profile, table, self.frames), (name,), alt, caption)
+        plot = partial(plot_profile, table, self.frames)
+        return self._draw(plot, {name: table}, name, alt, caption)
 
     def together(
         self, group: Group, what: str, *, same_ratio: bool = False, same_limits: bool = False
@@ -87,7 +94,8 @@ class _Drawer:
         )
         alt, caption = describe_grid(grid, what)
         plot = partial(plot_grid, grid, self.frames)
-        return self._draw(plot, group.profiles, alt, caption)
+        of_profile = dict(zip(group.profiles, tables, strict=True))
+        return self._draw(plot, of_profile, what, alt, caption)
 
 
 def profile_figures(frames: Frames, effects: pd.DataFrame) -> ProfileFigures:

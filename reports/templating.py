@@ -1,4 +1,4 @@
-"""What every page is made with: templates, a style sheet, and the policy that allows no more."""
+"""What every page is made with: templates, a style sheet, a script, and what allows no more."""
 
 import base64
 import hashlib
@@ -23,6 +23,11 @@ def environment() -> jinja2.Environment:
         finalize=_shown,
     )
     made.filters["breakable"] = _breakable
+    made.globals |= {
+        "style": Markup(style_sheet()),  # noqa: S704 - our own
+        "script": Markup(script()),  # noqa: S704 - our own
+        "policy": Markup(policy()),  # noqa: S704 - our own
+    }
     return made
 
 
@@ -45,7 +50,19 @@ def style_sheet() -> str:
     return files("reports").joinpath("templates/style.css").read_text(encoding="utf-8")
 
 
-def csp_hash(text: str) -> str:
-    """The hash by which the page's policy allows its one style sheet and nothing else."""
+def script() -> str:
+    """The one script of every page."""
+    return files("reports").joinpath("templates/report.js").read_text(encoding="utf-8")
+
+
+def policy() -> str:
+    """What a page may do: show its figures, its own style sheet, run its own script; no more."""
+    return (
+        f"default-src 'none'; img-src data:; style-src '{_hash(style_sheet())}'; "
+        f"script-src '{_hash(script())}'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"

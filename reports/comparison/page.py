@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 
 import pandas as pd
-from markupsafe import Markup
 
 from reports.comparison.changes import Change, changes, comparable_metrics
 from reports.comparison.compared_run import ComparedRun
@@ -24,11 +23,12 @@ from reports.frames import Frames
 from reports.listing import Table, make_table
 from reports.page import lead
 from reports.pairs import factor_names
+from reports.plots.data import figure_data
 from reports.plots.moves import describe_moves, moves_table, plot_moves
 from reports.plots.style import Drawing, draw
 from reports.records import records
 from reports.run_sections import trial_counts
-from reports.templating import csp_hash, environment, style_sheet
+from reports.templating import environment
 from reports.training.names import LEARNING_RATE
 from reports.wording import counted, number, short
 
@@ -126,7 +126,6 @@ def write_comparison(comparison: Comparison, path: Path, date: datetime | None =
 
 def comparison_page(comparison: Comparison, date: datetime | None = None) -> str:
     """The page as text; the same but for the date, now if None."""
-    style = style_sheet()
     written = (date or datetime.now(UTC)).strftime("%Y-%m-%d %H:%M %Z").strip()
     moved = comparison.moved
     return (
@@ -135,8 +134,6 @@ def comparison_page(comparison: Comparison, date: datetime | None = None) -> str
         .render(
             title=" and ".join(short(run.name, 40) for run in comparison.runs),
             runs=[(run.name, lead(run.frames)) for run in comparison.runs],
-            style=Markup(style),  # noqa: S704 - our own style sheet
-            style_hash=csp_hash(style),
             date=written,
             alerts=comparison.alerts,
             findings=comparison.findings,
@@ -164,7 +161,9 @@ def _figures(comparison: Comparison) -> list[Drawing]:
             n_all = int((primary["metric"] == metric).sum())
             alt, caption = describe_moves(table, str(metric), n_all)
             plot = partial(plot_moves, table, unit=info[metric])
-            drawings.append(draw(plot, alt=alt, caption=caption))
+            told = table[[column for column in moved.columns if column in table]]
+            data = figure_data(f"moves of {metric}", "both runs' tables/effects.csv", told)
+            drawings.append(draw(plot, alt=alt, caption=caption, data=data))
     return drawings
 
 

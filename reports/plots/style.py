@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from reports.frames import Frames
 from reports.pairs import baseline_level, ordered_levels
+from reports.plots.data import FigureData
 from reports.plots.svg import compact
 from reports.visible import HIDDEN
 from reports.wording import short
@@ -148,7 +149,8 @@ def _glyphs() -> frozenset[int]:
 class Drawing:
     """A figure as SVG data URIs for light and dark pages, with what it shows in words.
 
-    ``warning`` is what a reader must know before looking at it, or ``""``.
+    ``warning`` is what a reader must know before looking at it, or ``""``; ``data`` is what it
+    draws, to be taken along.
     """
 
     light: str
@@ -157,6 +159,7 @@ class Drawing:
     height: int
     alt: str
     caption: str
+    data: FigureData
     warning: str = ""
 
 
@@ -168,7 +171,7 @@ class Plot(Protocol):
         ...
 
 
-def draw(plot: Plot, *, alt: str, caption: str, warning: str = "") -> Drawing:
+def draw(plot: Plot, *, alt: str, caption: str, data: FigureData, warning: str = "") -> Drawing:
     """Draw a figure for both themes: once, and then with the colours of the dark one.
 
     Drawing is nearly all of what a report takes to write.
@@ -189,6 +192,7 @@ def draw(plot: Plot, *, alt: str, caption: str, warning: str = "") -> Drawing:
         height=height,
         alt=alt,
         caption=caption,
+        data=data,
         warning=warning,
     )
 

@@ -37,6 +37,16 @@ class SurvivalTable:
         """Trials by state."""
         return self.fields[list(STATES)].sum()
 
+    def named(self) -> pd.DataFrame:
+        """`fields` with the levels and the rate that their places stand for."""
+        rows, columns = self.fields["row"], self.fields["column"]
+        levels = {
+            factor: [self.settings[row][place] for row in rows]
+            for place, factor in enumerate(self.row_factors)
+        }
+        rates = [self.rates[column] for column in columns]
+        return pd.DataFrame({**levels, LEARNING_RATE: rates}).join(self.fields[list(STATES)])
+
 
 def survival_table(frames: Frames, ranking: Sequence[str]) -> SurvivalTable | None:
     """How the trials of each setting ended at each rate, or None where nothing was trained.

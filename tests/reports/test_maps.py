@@ -4,6 +4,7 @@ import base64
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +14,12 @@ from matplotlib.figure import Figure
 from reports import Frames
 from reports.maps import MAX_FIGURES, MAX_PANELS, AttentionMap, MapFigure, attention_maps
 from reports.plots.attention import MAX_SIDE, describe_maps, limits, plot_maps, shown, unmasked
+from reports.plots.data import figure_data
 from reports.plots.style import draw
 from tests.reports.simulated import default_run, set_state
 from tests.reports.simulated_measures import Maps, measured_run
+
+NO_WORDS: dict[str, Any] = {"alt": "", "caption": "", "data": figure_data("figure", "nowhere")}
 
 PAIR = {"norm": ["layernorm", "rmsnorm"], "placement": ["pre", "post"]}
 
@@ -196,14 +200,14 @@ def test_any_length_is_drawn_small(tokens: int) -> None:
     caption = describe_maps(figure)[1]
     block = -(-tokens // MAX_SIDE)
     assert (f"Each pixel is the largest of {block} × {block} weights." in caption) == (block > 1)
-    drawing = draw(lambda *, theme: plot_maps(figure, theme=theme), alt="", caption="")
+    drawing = draw(lambda *, theme: plot_maps(figure, theme=theme), **NO_WORDS)
     assert len(drawing.light) < 150_000
 
 
 def test_the_same_bytes_again_and_nothing_from_outside() -> None:
     (figure,) = maps_of(measured_run(PAIR, seeds=1))
     first, second = (
-        draw(lambda *, theme: plot_maps(figure, theme=theme), alt="", caption="") for _ in range(2)
+        draw(lambda *, theme: plot_maps(figure, theme=theme), **NO_WORDS) for _ in range(2)
     )
     assert first == second
     assert first.light != first.dark
@@ -216,7 +220,7 @@ def test_weights_that_are_not_finite_do_not_break_the_figure() -> None:
     weights = np.tril(np.full((4, 4), 0.25))
     weights[2] = np.nan
     figure = MapFigure(maps=(map_of(weights),), left_out="")
-    assert draw(lambda *, theme: plot_maps(figure, theme=theme), alt="", caption="").light
+    assert draw(lambda *, theme: plot_maps(figure, theme=theme), **NO_WORDS).light
     assert "4 weights are not finite; largest weight 0.250" in describe_maps(figure)[0]
     assert "No query sees a later key" not in describe_maps(figure)[1]
     assert unmasked(figure) == ""

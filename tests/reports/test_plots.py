@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,6 +17,7 @@ from reports.effects import comparisons
 from reports.figures import budget_figure, effect_figures
 from reports.plots.axis import value_axis
 from reports.plots.budget import budget_table, plot_budget
+from reports.plots.data import figure_data
 from reports.plots.effects import effects_table, plot_effects
 from reports.plots.profiles import plot_profile
 from reports.plots.style import (
@@ -31,6 +33,8 @@ from reports.plots.style import (
 from reports.plots.summary import profile_table
 from reports.ranking import rank_factors
 from tests.reports.simulated import default_run, interacting, make_frames, set_state
+
+NO_WORDS: dict[str, Any] = {"alt": "", "caption": "", "data": figure_data("figure", "nowhere")}
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +223,7 @@ def test_text_that_no_font_draws_is_replaced() -> None:
 def test_figures_are_the_same_bytes_again(frames: Frames) -> None:
     table = effects_table(comparisons(frames), "parameters.total")
     plot = partial(plot_effects, table, unit="parameters")
-    first, second = (draw(plot, alt="effects", caption="n = 1") for _ in range(2))
+    first, second = (draw(plot, **NO_WORDS) for _ in range(2))
     assert first == second
     assert first.light != first.dark
     root = ET.fromstring(base64.b64decode(first.light.split(",", 1)[1]))
@@ -267,4 +271,4 @@ def test_more_levels_than_can_be_told_apart_are_said() -> None:
     assert table is not None
     assert table.rows["hue"].nunique() == MAX_LEVELS
     assert table.left_out.startswith(" Of f only level 0, level 1,")
-    assert draw(lambda *, theme: plot_profile(table, frames, theme=theme), alt="", caption="").light
+    assert draw(lambda *, theme: plot_profile(table, frames, theme=theme), **NO_WORDS).light

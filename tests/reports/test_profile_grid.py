@@ -1,6 +1,7 @@
 """Panels of several profiles: slopes that compare, zeros that are right, and what is said."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,10 +9,13 @@ import pytest
 
 from reports import Frames
 from reports.curves import curves
+from reports.plots.data import figure_data
 from reports.plots.profile_grid import ProfileGrid, describe_grid, plot_grid, profile_grid
 from reports.plots.style import draw
 from reports.plots.summary import ProfileTable, profile_table
 from tests.reports.simulated_measures import measured_run
+
+NO_WORDS: dict[str, Any] = {"alt": "", "caption": "", "data": figure_data("figure", "nowhere")}
 
 FACTORS = {"placement": ["pre", "post"], "activation": ["gelu", "swiglu"]}
 ROLES = ["q", "gate", "key_bias", "other"]
@@ -133,8 +137,7 @@ def test_along_steps_not_every_point_has_a_marker(frames: Frames) -> None:
 def test_the_same_bytes_again(frames: Frames) -> None:
     grid = grid_of(frames)
     first, second = (
-        draw(lambda *, theme: plot_grid(grid, frames, theme=theme), alt="", caption="")
-        for _ in range(2)
+        draw(lambda *, theme: plot_grid(grid, frames, theme=theme), **NO_WORDS) for _ in range(2)
     )
     assert first == second
     assert first.light != first.dark

@@ -1,7 +1,5 @@
 """The page of a comparison: safe, whole, the same again, and what it says in every corner."""
 
-import base64
-import hashlib
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,7 +14,7 @@ from reports.comparison.compared_run import ComparedRun
 from reports.comparison.page import compare_runs, comparison_page, summary, write_comparison
 from tests.reports.simulated import default_run, empty_run, make_frames, set_state
 from tests.reports.simulated_training import training_run
-from tests.reports.test_page import EVIL, Page
+from tests.reports.test_page import EVIL, OWN, Page, sha256
 
 DATE = datetime(2030, 1, 2, 3, 4, tzinfo=UTC)
 
@@ -40,17 +38,17 @@ def page() -> str:
 def test_it_is_one_file_that_its_policy_holds(page: str) -> None:
     read = Page(page)
     (policy,) = [meta["content"] for meta in read.named("meta") if meta.get("http-equiv")]
-    (style,) = read.text["style"]
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    style, script = (sha256("".join(read.text[tag])) for tag in ("style", "script"))
     assert policy == (
-        f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; "
-        "form-action 'none'"
+        f"default-src 'none'; img-src data:; style-src 'sha256-{style}'; "
+        f"script-src 'sha256-{script}'; base-uri 'none'; form-action 'none'"
     )
     assert not re.search(r"\bhttps?://", page)
-    assert read.named("script") == []
+    assert read.named("script") == [{}]
     for tag, attributes in read.tags:
         assert not any(name.startswith("on") or name == "style" for name in attributes), tag
-    links = [a["href"] for a in read.named("a")]
+    assert all(a["href"].startswith(OWN) for a in read.named("a") if "href" in a)
+    links = [a["href"] for a in read.named("a") if a.get("href", "").startswith("#")]
     ids = {attributes["id"] for _, attributes in read.tags if attributes.get("id")}
     assert {str(link).removeprefix("#") for link in links} <= ids
     assert all(image["alt"] for image in read.named("img"))
@@ -170,7 +168,8 @@ def test_any_name_is_text() -> None:
         )
     text = comparison_page(compare_runs(*runs), DATE)
     read = Page(text)
-    assert not {"script", "i", "b", "u"} & {tag for tag, _ in read.tags}
+    assert not {"i", "b", "u"} & {tag for tag, _ in read.tags}
+    assert read.named("script") == [{}]
     assert len(read.named("img")) == 1  # the chart
     assert "\u202e" not in text
 
