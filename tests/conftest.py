@@ -6,10 +6,15 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.browser import chromium as started_chromium
 from tests.installed import Scratch, install
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side
 
@@ -28,6 +33,13 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def scratch(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     """An environment with every distribution of tests/plugins; tests that use it are slow."""
     return install(tmp_path_factory.mktemp("scratch"))
+
+
+@pytest.fixture(scope="module")  # no longer: its loop would be in the way of others' asyncio
+def chromium() -> Iterator[Browser]:
+    """A browser for the pages of a module."""
+    with started_chromium() as browser:
+        yield browser
 
 
 @pytest.fixture
