@@ -25,7 +25,7 @@ from reports.plots.style import (
 )
 from reports.records import records
 from reports.tradeoffs.pareto import BEATEN, BEHIND, FRONT, LOST, MAX_TESTED, UNRANKED, Tradeoff
-from reports.wording import PERCENT, counted, listed, number, short
+from reports.wording import PERCENT, counted, distinct, listed, number, short
 
 MAX_DRAWN = 1000
 """Cells of one panel that are drawn; the front, the baseline and lost cells always are."""
@@ -73,8 +73,12 @@ def plot_tradeoffs(
         axes.grid(visible=True)
         axes.set_axisbelow(True)
     panels[0].set_ylabel(f"{drawable(found[0].outcome, 44)}\n({drawable(found[0].unit, 40)})")
-    handles = [Line2D([], [], label=drawable(level, 24), **_mark(look, theme, FRONT))
-               for level, look in looks.items() if hue]  # fmt: skip
+    names = distinct(levels, 24)
+    handles = [
+        Line2D([], [], label=drawable(names[level], 24), **_mark(look, theme, FRONT))
+        for level, look in looks.items()
+        if hue
+    ]
     handles += _statuses(rows, theme)
     figure.legend(
         handles=handles,
@@ -252,11 +256,14 @@ def _uncertainty(found: Sequence[Tradeoff]) -> str:
             return said
         return said + f" More than {MAX_TESTED:,} cells: none is shown to be off it."
     told = [
-        f"{len(one.of(BEATEN)):,} of {len(one.of(BEHIND, BEATEN)):,} off the front by {one.cost}"
+        f"{len(one.of(BEATEN)):,} of {len(off):,} off the front by {one.cost}"
         for one in found
+        if len(off := one.of(BEHIND, BEATEN))
     ]
+    if not told:
+        return said + " Every cell is on it."
     return said + (
-        f" A cell is told as beaten only where another that costs no more is shown to be better, "
+        " A cell is told as beaten only where another that costs no more is shown to be better, "
         f"paired over seeds (false discovery rate 5{PERCENT} over all pairs of cells): "
-        f"{listed(told)}; the others may be on the front too."
+        f"{listed(told)}. The others off it may be on it too."
     )

@@ -99,3 +99,24 @@ def test_rows_for_the_tables_are_those_that_are_drawn() -> None:
 def test_a_run_without_cost_or_outcome_has_none() -> None:
     frames = make_frames({"f": ["a", "b"]}, {"x": np.ones((2, 2))})
     assert tradeoffs(frames, compare(frames)) == []
+
+
+def test_where_every_cell_is_on_the_front_nothing_is_told_as_beaten() -> None:
+    frames = make_frames(
+        {"f": ["a", "b"]},
+        {
+            "parameters.total": np.array([[1.0, 1.0], [2.0, 2.0]]),
+            "training.final_loss": np.array([[3.0, 3.1], [2.0, 2.1]]),
+        },
+    )
+    (loss,) = figures(replace(frames, metric_info=frames.metric_info.assign(better="lower")))
+    assert loss.caption == (
+        "training.final_loss (unit) against parameters.total: means over 2 seeds of 2 cells, "
+        "coloured by f. Less cost and lower training.final_loss are better. Filled, joined by a "
+        "line: the front of means, cells that no other beats at the same cost or less on average. "
+        "Every cell is on it."
+    )
+    assert loss.alt == (
+        "Scatter of training.final_loss against parameters.total, a mark a cell. On the front by "
+        "parameters.total, the cheapest first: the baseline (1: 3.05); f = b (2: 2.05)."
+    )

@@ -1,5 +1,7 @@
 """What the figure of trade-offs draws."""
 
+from dataclasses import replace
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -7,6 +9,7 @@ from reports import Frames
 from reports.plots.style import LIGHT, level_styles
 from reports.plots.tradeoffs import plot_tradeoffs, shown_factor
 from reports.training.compared import compare
+from tests.reports.simulated import make_frames
 from tests.reports.simulated_training import training_run
 
 
@@ -51,3 +54,20 @@ def test_the_factor_of_the_colours_varies_and_has_looks_for_all_its_levels() -> 
     ranking = ["training.warmup_steps", "initializer", "placement"]
     assert shown_factor(loss, ranking) == "initializer"
     assert shown_factor(loss, ["training.warmup_steps"]) == ""
+
+
+def test_levels_whose_names_are_long_and_alike_are_told_apart() -> None:
+    levels = [f"attention(heads={n}, {'option=value, ' * 14}end)" for n in range(3)]
+    frames = make_frames(
+        {"attention": levels},
+        {
+            "parameters.total": np.repeat(np.arange(1.0, 4)[:, None], 2, axis=1),
+            "training.final_loss": np.random.default_rng(0).normal(size=(3, 2)),
+        },
+    )
+    info = frames.metric_info.assign(better="lower")
+    ((one,),) = compare(replace(frames, metric_info=info)).tradeoffs
+    figure = plot_tradeoffs([one], frames, "attention")
+    said = [text.get_text() for text in figure.legends[0].get_texts()][:3]
+    assert len(set(said)) == 3
+    assert all(len(name) <= 24 and f"heads={n}" in name for n, name in enumerate(said))
