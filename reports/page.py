@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from reports.block_figure import block_figure, blocks_unseen
 from reports.cells_section import cells_section
 from reports.effects_section import effects_section
 from reports.figures import attention_figures, budget_figure, effect_figures
@@ -69,6 +70,8 @@ def render(
             profiles=profile_figures(frames, table),
             attention_figures=attention_figures(frames, table),
             budget_figure=budget_figure(frames, table),
+            block_figure=block_figure(frames),
+            blocks_unseen=blocks_unseen(frames),
             levels=levels_section(frames, data),
             cells=cells_section(frames, data),
             losses=losses_section(frames),

@@ -19,6 +19,7 @@ from reports.training.compared import Compared, compare
 from reports.training.tables import training_tables
 
 FRAMES = (
+    "blocks",
     "cells",
     "trials",
     "metrics",
