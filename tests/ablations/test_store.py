@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ablations.results import ArrayValues, ProfileValues, TrialResult
+from ablations.storage.digests import seal_plan
 from ablations.store import (
     Store,
     StoreError,
@@ -205,9 +206,9 @@ def test_a_directory_from_before_blocks_were_kept_is_read_without_them(tmp_path:
         made.begin(replace(PLAN, blocks=(wired,)))
     with Store.open_readonly(tmp_path) as store:
         assert store.frames().blocks.to_dict("records") == [wired]
-    with contextlib.closing(sqlite3.connect(tmp_path / "results.sqlite")) as connection:
+    with contextlib.closing(sqlite3.connect(made.path)) as connection, connection:
         connection.execute("DELETE FROM meta WHERE key = 'blocks'")
-        connection.commit()
+        seal_plan(connection)
     with Store.open_readonly(tmp_path) as store:
         assert store.frames().blocks.empty
 
