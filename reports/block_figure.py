@@ -4,6 +4,7 @@ from functools import partial
 
 from reports.frames import Frames
 from reports.plots.blocks import block_table, describe_blocks, plot_blocks
+from reports.plots.data import figure_data
 from reports.plots.style import Drawing, draw
 from reports.wording import listed, short
 
@@ -17,7 +18,8 @@ def block_figure(frames: Frames) -> Drawing | None:
     if not table.blocks:
         return None
     alt, caption = describe_blocks(table)
-    return draw(partial(plot_blocks, table), alt=alt, caption=caption)
+    data = figure_data("blocks", "tables/blocks.csv", frames.blocks)
+    return draw(partial(plot_blocks, table), alt=alt, caption=caption, data=data)
 
 
 def blocks_unseen(frames: Frames) -> str:

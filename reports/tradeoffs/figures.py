@@ -11,6 +11,7 @@ from reports.frames import Frames
 from reports.pairs import factor_names
 from reports.panel import Panel
 from reports.placebo import PLACEBO
+from reports.plots.data import figure_data
 from reports.plots.style import Drawing, draw
 from reports.plots.tradeoffs import describe_tradeoffs, plot_tradeoffs, shown_factor
 from reports.ranking import BUDGET, rank_factors
@@ -97,7 +98,9 @@ def tradeoff_figures(
         if of_outcome[0].outcome == at_best_rate(FINAL_LOSS):
             caption += " Each cell at its own best learning rate."
         plot = partial(plot_tradeoffs, of_outcome, frames, hue)
-        drawings.append(draw(plot, alt=alt, caption=caption))
+        name = f"trade-offs of {of_outcome[0].outcome}"
+        data = figure_data(name, "tables/tradeoffs.csv", tradeoff_rows([of_outcome]))
+        drawings.append(draw(plot, alt=alt, caption=caption, data=data))
     return drawings
 
 
