@@ -15,6 +15,7 @@ from ablations.planning import Plan
 from ablations.read_files import ReadFiles
 from ablations.sources import Sources
 from ablations.store import PlannedCellRow, RunPlan
+from ablations.wiring import Blocks
 from registry.contracts import Execution
 from registry.metrics import Metric, Profile
 from registry.spec import Choice, ComponentSpec, Kind
@@ -49,20 +50,18 @@ def run_plan(
     files = ReadFiles()
     against = {m.choice.name for m in grid.measures if m.spec.against_baseline}
     baseline = plan.baseline
-    identities = {
-        (planned.cell.cell, choice.name): identity(
-            planned.cell.content,
-            planned.cell.architecture,
-            choice,
-            bits,
-            sources,
-            files,
-            baseline if choice.name in against else None,
-        )
-        for planned in plan.running
-        if planned.cell.architecture is not None
-        for choice in planned.cell.measures
-    }
+    identities: dict[tuple[str, str], str] = {}
+    blocks = Blocks()
+    for planned in plan.running:
+        architecture = planned.cell.architecture
+        if architecture is None:
+            continue
+        blocks.add(architecture)
+        for choice in planned.cell.measures:
+            beside = baseline if choice.name in against else None
+            identities[planned.cell.cell, choice.name] = identity(
+                planned.cell.content, architecture, choice, bits, sources, files, beside
+            )
     to_examine, of_cells = examinations(plan, sources)
     return RunPlan(
         name=grid.name,
@@ -79,6 +78,7 @@ def run_plan(
         factors=tuple(_factor_rows(plan)),
         metric_info=tuple(_metric_rows(plan)),
         components=tuple(_component_rows(plan, to_examine.values())),
+        blocks=tuple(blocks.rows()),
         environment=tuple(
             environment_rows(
                 plan.catalog,

@@ -23,6 +23,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "origin": ("given", "default", "factor", "recipe", "scaled"),
 }
 
+_BLOCKS = {"block": "text", "call": "integer", "part": "text", "inputs": "text"}
 _WARNINGS = {"cell": "text", "seed": "integer", "measure": "text", "text": "text"}
 
 # What a column holds: text (never missing), integer, number (NaN and infinity are values), flag.
@@ -71,6 +72,7 @@ _COLUMNS: Mapping[str, Mapping[str, str]] = {
     },
     "environment": {"key": "text", "value": "text"},
     "warnings": _WARNINGS,
+    "blocks": _BLOCKS,
 }
 
 _OPTIONAL: Mapping[str, Mapping[str, str]] = {
@@ -92,6 +94,7 @@ _KEYS: Mapping[str, list[str]] = {
     "trials": ["cell", "seed", "measure"],
     "metrics": ["cell", "seed", "metric"],
     "warnings": ["cell", "seed", "measure", "text"],
+    "blocks": ["block", "call"],
     "profiles": ["profile", "cell", "seed", "axis", "position", "step"],
     "metric_info": ["form", "metric"],
     "factors": ["factor", "level"],
@@ -141,6 +144,11 @@ class Frames:
         environment: ``key``, ``value`` as text.
         warnings: What trials warned of: ``cell``, ``seed``, ``measure``, ``text``; none if not
             given.
+        blocks: How each distinct block is wired: ``block`` (its placement), ``call`` (from 1, in
+            order), ``part`` (``norm``, ``attention``, ``feed_forward``, ``residual``; ``out`` is
+            what leaves the block; ``unseen`` alone where the block could not be watched) and
+            ``inputs``, the calls that it was computed from, joined by commas, 0 for the stream that
+            enters the block. None if not given.
         arrays: Arrays such as attention maps by cell, seed and full name, empty if there are none.
             A mapping may read an array only when it is asked for, anew each time.
 
@@ -161,6 +169,7 @@ class Frames:
     components: pd.DataFrame
     environment: pd.DataFrame
     warnings: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=[*_WARNINGS]))
+    blocks: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=[*_BLOCKS]))
     arrays: Mapping[tuple[str, int, str], NDArray[Any]] = field(
         default_factory=dict, compare=False, repr=False
     )

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from reports.block_figure import block_figure, blocks_unseen
 from reports.cells_section import cells_section
 from reports.effects_section import effects_section
 from reports.figures import attention_figures, budget_figure, effect_figures
@@ -21,10 +22,11 @@ from reports.run_sections import (
 from reports.sections import levels_section
 from reports.shares import shares_section
 from reports.templating import environment
+from reports.tradeoffs.figures import tradeoff_figures
 from reports.training.compared import Compared, compare
 from reports.training.section import training_section
 from reports.training.told import all_findings
-from reports.wording import counted, short
+from reports.wording import counted, listed, short
 
 MAX_FINDINGS = 15
 
@@ -63,10 +65,13 @@ def render(
             exploratory=effects_section(table, primary=False, beside=beside),
             interactions=interactions_section(together, joint),
             shares=shares_section(frames, data, found.variance),
+            tradeoff_figures=tradeoff_figures(frames, table, found.tradeoffs),
             training=training_section(frames, found),
             profiles=profile_figures(frames, table),
             attention_figures=attention_figures(frames, table),
             budget_figure=budget_figure(frames, table),
+            block_figure=block_figure(frames),
+            blocks_unseen=blocks_unseen(frames),
             levels=levels_section(frames, data),
             cells=cells_section(frames, data),
             losses=losses_section(frames),
@@ -76,6 +81,7 @@ def render(
             settings=settings_section(frames),
             components=components_section(frames),
             environment=environment_section(frames),
+            seeds=seeds_told(frames),
         )
     )
 
@@ -98,6 +104,12 @@ def lead(frames: Frames) -> str:
         f"{counted(seeds, 'seed')}; {counted(sum(counts.values()), 'trial')}: "
         f"{', '.join(told) or 'none'}."
     )
+
+
+def seeds_told(frames: Frames) -> str:
+    """The seeds of a run, in words."""
+    seeds = [str(seed) for seed in sorted(frames.trials["seed"].unique())]
+    return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {listed(seeds, 20)}" if seeds else ""
 
 
 def unfinished(frames: Frames) -> list[str]:

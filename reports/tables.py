@@ -14,10 +14,12 @@ from reports.frames import Frames
 from reports.interactions import INTERACTION_COLUMNS
 from reports.pairs import baseline_level, ordered_levels
 from reports.panel import REASONS, Panel, panel
+from reports.tradeoffs.figures import tradeoff_rows
 from reports.training.compared import Compared, compare
 from reports.training.tables import training_tables
 
 FRAMES = (
+    "blocks",
     "cells",
     "trials",
     "metrics",
@@ -61,8 +63,9 @@ def run_tables(frames: Frames, compared: Compared | None = None) -> dict[str, pd
     """Every frame of a run and what was made of them, by name.
 
     Beside the frames: ``effects``, ``interactions``, ``cautions`` (what stands beside them,
-    `reports.cautions`), ``variance`` (`share_of_variance`), ``win_rates`` (`WIN_COLUMNS`), and of
-    a run that trained something those of `reports.training.tables`.
+    `reports.cautions`), ``tradeoffs`` (`reports.tradeoffs.figures.tradeoff_rows`), ``variance``
+    (`share_of_variance`), ``win_rates`` (`WIN_COLUMNS`), and of a run that trained something those
+    of `reports.training.tables`.
 
     Args:
         frames: The run.
@@ -76,6 +79,7 @@ def run_tables(frames: Frames, compared: Compared | None = None) -> dict[str, pd
     tables["cautions"] = caution_table(found.beside, found.joint)
     tables["variance"] = found.variance
     tables["win_rates"] = table.loc[table["better"] != "neither", list(WIN_COLUMNS)]
+    tables["tradeoffs"] = tradeoff_rows(found.tradeoffs)
     tables |= training_tables(found)
     return dict(sorted(tables.items()))
 

@@ -182,8 +182,12 @@ def hostile_run():
         [["norm", "a", "p", "1", HOSTILE[4], HOSTILE[2], HOSTILE[3]]],
         columns=["kind", "name", "plugin", "version", "options", "summary", "source"],
     )
+    blocks = pd.DataFrame(
+        [(name, 1, "out", "0") for name in HOSTILE], columns=["block", "call", "part", "inputs"]
+    )
     return dataclasses.replace(
         frames,
+        blocks=blocks,
         name=HOSTILE[0],
         grid="\n".join(HOSTILE),
         metric_info=summary,

@@ -109,6 +109,7 @@ COLUMNS = {
         ("kind", "name", "plugin", "version", "options", "summary", "source"), TEXT
     ),
     "environment": {"key": TEXT, "value": TEXT},
+    "blocks": {"block": TEXT, "call": INTEGER, "part": TEXT, "inputs": TEXT},
 }
 OPTIONAL = {
     "metric_info": {
@@ -124,7 +125,7 @@ OPTIONAL = {
 _ROWS = 1 << 16
 """Read at a time."""
 
-DOCUMENTS = ("metric_info", "factors", "settings", "components", "environment")
+DOCUMENTS = ("metric_info", "factors", "settings", "components", "environment", "blocks")
 """Tables that are kept whole, as JSON."""
 
 
@@ -145,7 +146,7 @@ def read_frames(connection: sqlite3.Connection, path: Path) -> Frames:
         warned = connection.execute(WARNINGS).fetchall() if _has_warnings(connection) else []
         tables["warnings"] = _frame(warned, COLUMNS["warnings"])
         trials = connection.execute(TRIALS).fetchall()
-        documents = {name: json.loads(meta[name]) for name in DOCUMENTS}
+        documents = {name: json.loads(meta.get(name, "[]")) for name in DOCUMENTS}
         marks, conformities = read_marks(connection), read_conformities(connection)
         cells = connection.execute(
             "SELECT cell, label, levels FROM plan JOIN cells USING (cell) ORDER BY position"

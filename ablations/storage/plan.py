@@ -50,3 +50,4 @@ class RunPlan:
     metric_info: Rows = field(default=())
     components: Rows = field(default=())
     environment: Rows = field(default=())
+    blocks: Rows = field(default=())

@@ -14,6 +14,8 @@ from reports.cautions import Cautions, JointCautions, cautions, joint_cautions
 from reports.finding import Finding
 from reports.frames import Frames
 from reports.panel import Panel, panel
+from reports.tradeoffs.figures import tradeoffs
+from reports.tradeoffs.pareto import Tradeoff
 from reports.training.at_best_rate import frames_at_best_rate, panel_at_best_rate
 from reports.training.best_rates import BestRates, best_rates
 from reports.training.common_rates import effects_at_common_rates
@@ -102,6 +104,11 @@ class Compared:
     def predictions(self) -> pd.DataFrame:
         """`reports.training.prediction.predictions` of it."""
         return predictions(self.frames, self.data)
+
+    @cached_property
+    def tradeoffs(self) -> list[list[Tradeoff]]:
+        """`reports.tradeoffs.figures.tradeoffs` of it."""
+        return tradeoffs(self.frames, self)
 
     @cached_property
     def common(self) -> pd.DataFrame:

@@ -159,3 +159,16 @@ def test_a_class_that_two_plugins_register_is_told_as_each_ones(tmp_path):
     told = {row["name"]: (row["plugin"], row["version"], row["summary"]) for row in rows}
     assert told["one/shared"] == ("one", "1", "As one has it.")
     assert told["rmsnorm"][0] == "ablations"
+
+
+def test_the_wiring_of_each_distinct_block_is_kept(tmp_path):
+    catalog = Catalog(discover().plugins)
+    asked = grid(catalog, factors={"norm": ["layernorm", "rmsnorm"], "placement": ["pre", "post"]})
+    ablations.run(asked, tmp_path / "run", executor="inline", catalog=catalog)
+    blocks = ablations.open_run(tmp_path / "run").frames().blocks
+    assert blocks["block"].to_list() == ["pre"] * 7 + ["post"] * 7
+    assert blocks["call"].to_list() == [*range(1, 8)] * 2
+    assert blocks["part"].to_list()[7:] == [
+        "attention", "residual", "norm", "feed_forward", "residual", "norm", "out",
+    ]  # fmt: skip
+    assert blocks["inputs"].to_list()[7:] == ["0", "0, 1", "2", "3", "3, 4", "5", "6"]

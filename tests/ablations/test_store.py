@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import sqlite3
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ablations.results import ArrayValues, ProfileValues, TrialResult
+from ablations.storage.digests import seal_plan
 from ablations.store import (
     Store,
     StoreError,
@@ -195,6 +198,19 @@ def test_a_clean_end_leaves_a_plain_file_and_the_grid(tmp_path: Path) -> None:
     store.close()
     assert {path.name for path in tmp_path.iterdir()} == {".lock", "grid.yaml", "results.sqlite"}
     assert (tmp_path / "grid.yaml").read_text(encoding="utf-8") == PLAN.grid
+
+
+def test_a_directory_from_before_blocks_were_kept_is_read_without_them(tmp_path: Path) -> None:
+    wired = {"block": "pre", "call": 1, "part": "out", "inputs": "0"}
+    with Store.create_or_open(tmp_path) as made:
+        made.begin(replace(PLAN, blocks=(wired,)))
+    with Store.open_readonly(tmp_path) as store:
+        assert store.frames().blocks.to_dict("records") == [wired]
+    with contextlib.closing(sqlite3.connect(made.path)) as connection, connection:
+        connection.execute("DELETE FROM meta WHERE key = 'blocks'")
+        seal_plan(connection)
+    with Store.open_readonly(tmp_path) as store:
+        assert store.frames().blocks.empty
 
 
 def test_results_are_kept_from_run_to_run(tmp_path: Path) -> None:

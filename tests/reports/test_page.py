@@ -16,7 +16,7 @@ import pytest
 
 from reports import Frames, write
 from reports.marks import EXPLAINED
-from reports.page import render
+from reports.page import render, seeds_told
 from tests.reports.simulated import default_run, empty_run, interacting, make_frames, set_state
 from tests.reports.simulated_measures import MEASURED_GRID, measured_run
 
@@ -82,8 +82,9 @@ def test_order_of_headings(page: Page) -> None:
     assert levels.count(1) == 1
     assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
     assert page.text["h2"] == [
-        "Findings", "Effects", "Profiles", "Parameters", "Cells",
-        "Failed, diverged and skipped trials", "Conventions", "The run", "How to read this",
+        "Findings", "Effects", "Profiles", "Interactions", "Parameters", "Trade-offs", "Cells",
+        "Failed, diverged and skipped trials", "Conventions", "How to reproduce this",
+        "How to read this",
     ]  # fmt: skip
 
 
@@ -109,7 +110,7 @@ def test_nothing_is_loaded_and_only_its_own_script_runs(page: Page, text: str) -
 
 def test_figures_hold_no_reference_to_anything_outside(page: Page) -> None:
     images = page.named("img")
-    assert len(images) == 6
+    assert len(images) == 7
     for image in images:
         assert len(image["alt"] or "") > 60
         svg = base64.b64decode((image["src"] or "").split(",", 1)[1]).decode()
@@ -118,10 +119,13 @@ def test_figures_hold_no_reference_to_anything_outside(page: Page) -> None:
 
 def test_every_measure_has_its_place(measured: Page) -> None:
     assert measured.text["h2"] == [
-        "Findings", "Effects", "Profiles", "Attention maps", "Parameters", "Cells",
-        "Failed, diverged and skipped trials", "Conventions", "The run", "How to read this",
+        "Findings", "Effects", "Profiles", "Attention maps", "Interactions", "Parameters",
+        "Cells", "Failed, diverged and skipped trials", "Conventions", "How to reproduce this",
+        "How to read this",
     ]  # fmt: skip
-    assert measured.text["h3"][:2] == ["Interactions", "Share of variance"]
+    assert measured.text["h3"] == [
+        "Share of variance", "Grid as run", "Settings", "Components", "Environment",
+    ]  # fmt: skip
     assert "#attention" in [a.get("href") for a in measured.named("a")]
     images = measured.named("img")
     assert len(images) == 3 + 3 + 3 + 2 + 1
@@ -338,6 +342,22 @@ def test_what_never_changes_is_unchanged_not_noise() -> None:
     cells = Page(render(make_frames({"norm": ["a", "b"]}, {"x": values}), date=DATE)).text["td"]
     assert "unchanged" in cells
     assert "inside noise" not in cells
+
+
+def test_how_to_run_it_again_is_told() -> None:
+    frames = small()
+    told = Page(render(frames, date=DATE)).text
+    said = " ".join("".join(told["p"]).split())
+    assert "it has seeds 0, 1 and 2. Another machine, thread count or version of torch" in said
+    assert "ablations run grid.yaml" in told["code"]
+    assert frames.grid in told["code"]
+    one = replace(
+        frames,
+        trials=frames.trials[frames.trials["seed"] == 2],
+        metrics=frames.metrics[frames.metrics["seed"] == 2],
+    )
+    assert seeds_told(one) == "seed 2"
+    assert seeds_told(replace(one, trials=one.trials.iloc[:0], metrics=one.metrics.iloc[:0])) == ""
 
 
 def test_conventions_settings_and_grid_are_told(text: str) -> None:

@@ -34,7 +34,7 @@ def frames() -> Frames:
 def test_every_frame_is_written_and_reads_back(frames: Frames, tmp_path: Path) -> None:
     paths = write_tables(frames, tmp_path / "tables")
     assert sorted(path.stem for path in paths) == sorted(
-        [*FRAMES, "cautions", "effects", "interactions", "variance", "win_rates"]
+        [*FRAMES, "cautions", "effects", "interactions", "tradeoffs", "variance", "win_rates"]
     )
     assert sorted(path.name for path in (tmp_path / "tables").iterdir()) == sorted(
         path.name for path in paths
