@@ -262,7 +262,7 @@ def building(architecture: Architecture, seed: int) -> Iterator[Undrawn]:
     try:
         # A stranger's initializer may leave alone what a constructor drew.
         leaving = is_ours(architecture.initializer.target)
-        with global_stream(seed, "decoder"), Undrawn() as undrawn, undrawn.leaving(leaving):
+        with global_stream(seed, "decoder"), Undrawn(leaving) as undrawn:
             yield undrawn
     finally:
         torch.set_default_dtype(default)

@@ -31,6 +31,7 @@ from ablations.store import RunPlan, Store
 from ablations.strangers import by_strangers
 from ablations.tally import Tally
 from ablations.trial import Trial, measure_trial
+from ablations.weight_bank import bound_in_mib
 from registry.catalog import Catalog
 from registry.contracts import Outcome
 
@@ -118,6 +119,7 @@ def run(
     follow and cannot. After KeyboardInterrupt all that ended is kept, and the same call resumes.
     """
     require_main_guard()
+    bound_in_mib()  # refused here rather than by every trial
     begun = time.monotonic()
     catalog = catalog or grid.catalog
     choice = chosen_executor(grid, catalog, executor, address)

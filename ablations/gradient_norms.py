@@ -6,12 +6,13 @@ Shapes: N tokens of all sequences, I and O features going into a linear map and 
 from __future__ import annotations
 
 import math
+import weakref
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -41,7 +42,7 @@ class _Weight:
     """
 
     ranges: Sequence[slice]
-    owner: GradientNorms
+    owner: weakref.ref[GradientNorms]
     uses: int = 0
     norms: tuple[float, ...] | None = None
 
@@ -56,7 +57,7 @@ class GradientNorms:
 
     pieces: Sequence[Slice]
     _weights: dict[str, _Weight] = field(default_factory=dict)
-    _recording: bool = True
+    _state: Literal["before", "recording", "after"] = "before"
     _last: tuple[Tensor, Tensor] | None = None
 
     @contextmanager
@@ -70,11 +71,12 @@ class GradientNorms:
         for piece in self.pieces:
             ranges[piece.info.path].append(piece.rows)
         held = Counter(id(p) for _, p in module.named_parameters(remove_duplicate=False))
+        of_self = weakref.ref(self)  # no cycle: what a pass holds goes with it
         replaced = []
         for path, part in module.named_modules():
             name = f"{path}.weight" if path else "weight"
             if type(part) is nn.Linear and name in ranges and _plain(part, held):
-                weight = self._weights[name] = _Weight(ranges=ranges[name], owner=self)
+                weight = self._weights[name] = _Weight(ranges=ranges[name], owner=of_self)
                 part.forward = partial(_call, part, weight)  # type: ignore[method-assign]
                 replaced.append(part)
         try:
@@ -83,13 +85,21 @@ class GradientNorms:
             for part in replaced:
                 del part.forward
 
+    @contextmanager
+    def recorded(self) -> Iterator[None]:
+        """Take the norms in the backward pass inside, and not in those of a component's own."""
+        self._state = "recording"
+        try:
+            yield
+        finally:
+            self._state, self._last = "after", None
+
     def of(self, gradients: Mapping[str, Tensor | None]) -> dict[str, tuple[float, ...]] | None:
         """The norms by path, a range each, with the gradients that autograd has kept.
 
         None where a weight is used outside its module too, so that a part of its gradient has
         passed unseen.
         """
-        self._recording, self._last = False, None
         found: dict[str, list[float]] = defaultdict(list)
         for piece in self.pieces:
             path = piece.info.path
@@ -107,11 +117,12 @@ class GradientNorms:
     def take(self, weight: _Weight, x: Tensor, gradient: Tensor) -> Tensor | None:
         """Take the norms for x (N, I) and the gradient (N, O); the whole, (O, I), if it is needed.
 
-        Nothing of a weight whose norms are taken or not asked for any more.
+        It is where a component differentiates, and of a weight used more than once; nothing is
+        where all norms have been taken.
         """
-        if not self._recording:
+        if self._state == "after":
             return None
-        if weight.uses > 1:
+        if self._state == "before" or weight.uses > 1:
             return gradient.t() @ x
         gram = _worthwhile(x, gradient)
         weight.norms = tuple(
@@ -153,7 +164,9 @@ class _Linear(torch.autograd.Function):
         of_x = gradient @ matrix if ctx.needs_input_grad[0] else None
         of_bias = gradient.sum(0) if ctx.needs_input_grad[2] else None
         weight: _Weight = ctx.weight
-        return of_x, weight.owner.take(weight, x, gradient), of_bias, None
+        owner = weight.owner()
+        of_matrix = owner.take(weight, x, gradient) if owner else gradient.t() @ x
+        return of_x, of_matrix, of_bias, None
 
 
 def _call(module: nn.Linear, weight: _Weight, input: Tensor) -> Tensor:
@@ -163,7 +176,7 @@ def _call(module: nn.Linear, weight: _Weight, input: Tensor) -> Tensor:
     rows = input.reshape(-1, input.shape[-1])  # (…, I) → (N, I)
     # Shaped out here: what a Function returns as a view cannot be changed in place.
     y: Tensor = _Linear.apply(rows, module.weight, module.bias, weight)  # type: ignore[no-untyped-call]
-    return y.view(*input.shape[:-1], -1)
+    return y.view(*input.shape[:-1], y.shape[-1])
 
 
 def _elsewhere(module: nn.Linear, x: object) -> bool:

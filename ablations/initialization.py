@@ -20,6 +20,7 @@ from ablations.assembly import Part
 from ablations.decoder import Decoder, build_decoder
 from ablations.strangers import is_ours
 from ablations.streams import generator_of, global_stream, stream_seed
+from ablations.undrawn import lacks_memory
 from ablations.weight_bank import WeightBank
 from registry.contracts import ParameterInfo, ParameterRole
 from registry.errors import InvalidSpec
@@ -43,14 +44,14 @@ class Slice:
     stream: str
     initialized: bool
     part: Part | None
+    ours: bool
+    """Whether every part that holds it is this project's, that which holds it most closely and
+    those around it; the decoder's own embeddings and head are held by none."""
 
     @property
     def drawn_by_ours(self) -> bool:
-        """Whether the initializer gives it its values, and no code of a stranger may change them.
-
-        The decoder's own embeddings and head are held by no part.
-        """
-        return self.initialized and (self.part is None or self.part.ours)
+        """Whether the initializer gives it its values, and no code of a stranger changes them."""
+        return self.initialized and self.ours
 
     @property
     def block(self) -> int | None:
@@ -80,6 +81,7 @@ def slices(decoder: Decoder) -> Iterator[Slice]:
     parts = {part.path: part for part in decoder.parts}
     roles = {part.path: _declared_roles(part, module) for part, module in decoder.with_modules()}
     drawn: Counter[str] = Counter()
+    theirs = tuple(f"{part.path}." for part in decoder.parts if not part.ours)
     for path, parameter in decoder.named_parameters():
         part = _innermost(parts, path)
         local = path[len(part.path) + 1 :] if part else path
@@ -89,7 +91,8 @@ def slices(decoder: Decoder) -> Iterator[Slice]:
             # A second range of one role, as of heads apart, has a stream of its own.
             name = f"{stream}.{drawn[stream]}" if drawn[stream] else stream
             drawn[stream] += 1
-            yield _slice(decoder, path, name, parameter, part, role)
+            ours = not path.startswith(theirs)
+            yield _slice(decoder, path, name, parameter, part, role, ours)
 
 
 def initialize(
@@ -121,7 +124,7 @@ def initialize(
                 if held is not None:
                     parameter.data = held
                     continue
-            if not parameter.is_contiguous():  # undrawn, or given up: a shape without memory
+            if lacks_memory(parameter) and all(piece.initialized for piece in ranges):
                 parameter.data = torch.empty(
                     parameter.shape, dtype=parameter.dtype, device=parameter.device
                 )
@@ -211,6 +214,7 @@ def _slice(
     parameter: nn.Parameter,
     part: Part | None,
     role: ParameterRole,
+    ours: bool,
 ) -> Slice:
     rows = slice(*role.rows) if role.rows else slice(None)
     shape = tuple(parameter.shape)
@@ -233,6 +237,7 @@ def _slice(
         stream=stream,
         initialized=initialized,
         part=part,
+        ours=ours,
     )
 
 

@@ -179,9 +179,10 @@ def _run(
         value = probe_loss(loss, output, decoder.logits, targets, generator)
         points = [seen.embedded[0], *seen.streams]
         at = [output, *points]
-        found = torch.autograd.grad(
-            value, [*at, *parameters.values()], retain_graph=structured, allow_unused=True
-        )
+        with norms.recorded():
+            found = torch.autograd.grad(
+                value, [*at, *parameters.values()], retain_graph=structured, allow_unused=True
+            )
     gradient_norms = norms.of(dict(zip(parameters, found[len(at) :], strict=True)))
     if gradient_norms is None:
         return None

@@ -186,7 +186,7 @@ class TrialContext:
 
     def give_back(self) -> None:
         """Keep the decoder for other seeds; the context is not to be used any more."""
-        if self._keeps and "_built" in vars(self):
+        if "_built" in vars(self) and self._keeps:
             decoders_of_process().put(self._trial.cell, self._built)
 
     @property

@@ -25,14 +25,17 @@ class Undrawn(TorchFunctionMode):
     `leaving`: a constructor whose other values depend on what is drawn must see it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, leaving: bool = True) -> None:
         super().__init__()
-        self._leaving = False
+        self._leaving = leaving
 
     @contextmanager
     def leaving(self, leaving: bool) -> Iterator[None]:
-        """Whether draws are left out inside; as before outside."""
-        before, self._leaving = self._leaving, leaving
+        """Whether draws are left out inside, where they are outside; as before afterwards.
+
+        A constructor sees what those that it calls have drawn.
+        """
+        before, self._leaving = self._leaving, leaving and self._leaving
         try:
             yield
         finally:
@@ -47,7 +50,9 @@ class Undrawn(TorchFunctionMode):
     ) -> Any:
         given = dict(kwargs or {})
         if self._leaving and func is torch.empty:
-            return _without_memory(func(*args, **given | {"device": "meta"}), given.get("device"))
+            device = torch.device(given.get("device") or torch.get_default_device())
+            if device.type != "meta":  # where nothing takes memory
+                return _without_memory(func(*args, **given | {"device": "meta"}), device)
         if self._leaving and func in _DRAWS:
             drawn = args[0] if args else given["tensor"]
             if isinstance(drawn, nn.Parameter) and drawn.ndim >= 2:
@@ -55,8 +60,14 @@ class Undrawn(TorchFunctionMode):
         return func(*args, **given)
 
 
-def _without_memory(shape: Tensor, device: Any) -> Tensor:
+def _without_memory(shape: Tensor, device: torch.device) -> Tensor:
     """A tensor of that shape, of one number in memory if it has two or more dimensions."""
     if shape.ndim < 2:
         return torch.empty(shape.shape, dtype=shape.dtype, device=device)
     return torch.empty((), dtype=shape.dtype, device=device).expand(shape.shape)
+
+
+def lacks_memory(parameter: Tensor) -> bool:
+    """Whether it is one number expanded to a shape: left undrawn, or given up."""
+    strides = zip(parameter.shape, parameter.stride(), strict=True)
+    return parameter.numel() > 1 and all(stride == 0 for length, stride in strides if length > 1)

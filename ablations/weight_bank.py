@@ -15,6 +15,7 @@ from functools import lru_cache
 from torch import Tensor
 
 from ablations.executors.caches import on_short_memory
+from registry.errors import InvalidOptions
 
 VARIABLE = "ABLATIONS_WEIGHT_BANK"
 DEFAULT_MIB = 512
@@ -52,9 +53,9 @@ class WeightBank:
 def bank_of_process() -> WeightBank:
     """The bank of this process; `ABLATIONS_WEIGHT_BANK` bounds it in MiB, 0 turns it off.
 
-    Raises: ValueError for what is no number of MiB.
+    Raises: InvalidOptions for what is no number of MiB.
     """
-    return _bank_of(_mib() << 20)
+    return _bank_of(bound_in_mib() << 20)
 
 
 @lru_cache(maxsize=1)
@@ -65,10 +66,11 @@ def _bank_of(bound: int) -> WeightBank:
 on_short_memory(_bank_of.cache_clear)
 
 
-def _mib() -> int:
+def bound_in_mib() -> int:
+    """What `ABLATIONS_WEIGHT_BANK` says. Raises: InvalidOptions for what is no number of MiB."""
     given = os.environ.get(VARIABLE)
     if not given:
         return DEFAULT_MIB
     if not given.isdecimal():
-        raise ValueError(f"{VARIABLE} must be a whole number of MiB, not {given!r}")
+        raise InvalidOptions([(None, f"{VARIABLE} must be a whole number of MiB, not {given!r}")])
     return int(given)

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from ablations.trial import Measurement
+from components.placements import Pre
 from registry import Dims, Incompatible, ParameterRole
 
 
@@ -319,6 +320,33 @@ class TableEach(nn.Module):
 class Breaking(nn.Module):
     def __init__(self, dims: Dims) -> None:
         raise RuntimeError("cannot be built")
+
+
+class Turned(nn.Module):
+    """A feed-forward with a rotation of its own, held column by column as torch returns it."""
+
+    def __init__(self, dims: Dims) -> None:
+        super().__init__()
+        rotation = torch.linalg.qr(torch.randn(dims.d_model, dims.d_model)).Q
+        self.rotation = nn.Parameter(rotation)
+        self.steps = nn.Parameter(torch.linspace(0, 1, 2 * dims.d_model)[::2])
+
+    def forward(self, x):
+        return x @ self.rotation * self.steps
+
+    def parameter_roles(self):
+        return {"rotation": ParameterRole(role="rotation", initialized=False)}
+
+
+class Narrowing(Pre):
+    """A placement that makes one of our matrices smaller, where the constructor drew it."""
+
+    def __init__(self, dims, attention, feed_forward, residual, norm):
+        super().__init__(dims, attention, feed_forward, residual, norm)
+        weight = self.feed_forward.down.weight
+        with torch.no_grad():
+            weight.mul_(0.1)
+        self.size = None if weight.is_meta else float(weight.detach().std())
 
 
 class Penalized(nn.Module):

@@ -1,6 +1,8 @@
 """Norms of gradients against the gradients themselves, however a linear map is used."""
 
+import gc
 import math
+import weakref
 from types import SimpleNamespace
 
 import pytest
@@ -97,6 +99,24 @@ def unused(map_, x):
     return x[..., :24] + map_(x).detach()
 
 
+def chosen_tokens(map_, x):
+    """As of an expert that no token is sent to."""
+    return x[..., :24] + map_(x[x[..., 0] > 1e9]).sum()
+
+
+def by_energy(map_, x):
+    """The gradient of an energy, which autograd does not follow to the map."""
+    z = x.detach().requires_grad_()
+    (force,) = torch.autograd.grad(map_(z).square().sum(), z)
+    return x[..., :24] + force[..., :24]
+
+
+def by_fast_weights(map_, x):
+    """A step of a loss within, and the map as it is after it."""
+    (step,) = torch.autograd.grad(map_(x).square().mean(), map_.weight, create_graph=True)
+    return F.linear(x, map_.weight - 0.1 * step, map_.bias)
+
+
 def hooked(map_, x):
     """As a constructor may do it."""
     if not map_.weight._backward_hooks:
@@ -120,6 +140,9 @@ USES = {
     "by jvp": by_jvp,
     "under autocast": by_autocast,
     "with a hook on its weight": hooked,
+    "on no token": chosen_tokens,
+    "by an energy's gradient": by_energy,
+    "by fast weights": by_fast_weights,
 }
 
 
@@ -137,7 +160,8 @@ def watched(module, x):
     names, parameters = zip(*module.named_parameters(), strict=True)
     with norms.watched(module):
         loss = module(x).square().mean()
-        of_x, *found = torch.autograd.grad(loss, [x, *parameters], allow_unused=True)
+        with norms.recorded():
+            of_x, *found = torch.autograd.grad(loss, [x, *parameters], allow_unused=True)
     return of_x, norms.of(dict(zip(names, found, strict=True)))
 
 
@@ -149,7 +173,7 @@ def test_a_map_may_be_used_in_any_way(use, batch):
     module = Maps(USES[use])
     x = torch.randn(batch, 3, 24, requires_grad=True)
     of_x, found = watched(module, x)
-    assert (found is None) == (use == "outside its module too")
+    assert (found is None) == (use in ("outside its module too", "by fast weights"))
     names, parameters = zip(*module.named_parameters(), strict=True)
     expected, *gradients = torch.autograd.grad(
         module(x).square().mean(), [x, *parameters], materialize_grads=True
@@ -193,7 +217,7 @@ def test_where_gram_matrices_would_be_wrong_the_product_is_taken(shared, scale, 
     gradient = torch.randn(64, 256)
     gradient = scale * (gradient - gradient.mean(0))
     norms = GradientNorms(pieces=pieces_of(module))
-    with norms.watched(module):
+    with norms.watched(module), norms.recorded():
         (found,) = torch.autograd.grad(module(x), module.weight, gradient, allow_unused=True)
     (told,) = norms.of({"weight": found})["weight"]
     assert told == pytest.approx(float((gradient.double().t() @ x.double()).norm()), rel=1e-5)
@@ -219,3 +243,19 @@ def test_no_gradient_of_a_map_is_kept():
     held = sum(v.numel() for v in vars(seen).values() if isinstance(v, torch.Tensor))
     assert held < sum(p.numel() for p in decoder.parameters()) / 4
     assert all(math.isfinite(norm) for norms in seen.gradient_norms.values() for norm in norms)
+
+
+def test_what_a_pass_held_goes_with_it():
+    asked = context(small())
+    decoder = initialized_decoder(asked.architecture, 0)
+    weight = weakref.ref(decoder.blocks[0].attention.qkv.weight)
+    tokens = torch.zeros(1, 16, dtype=torch.long)
+    gc.collect()
+    gc.disable()
+    try:
+        seen = observe_on(decoder, tokens, tokens, asked.generator)
+        mixing = seen.mixings[0].module
+        del decoder, seen, mixing
+        assert weight() is None
+    finally:
+        gc.enable()

@@ -3,10 +3,12 @@
 from collections import Counter
 
 import pytest
+import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ablations.decoder import build_decoder
+from ablations.decoder import build_decoder, skeleton
 from ablations.initialization import initialized_decoder
+from ablations.undrawn import lacks_memory
 from tests.ablations.decoders import small
 
 
@@ -62,3 +64,25 @@ def test_what_is_not_drawn_takes_no_memory_until_it_is():
 def test_what_a_stranger_builds_has_its_memory():
     decoder = build_decoder(small(feed_forward="heads", initializer="careless"))
     assert all(parameter.is_contiguous() for parameter in decoder.parameters())
+
+
+def test_a_strangers_constructor_sees_what_ours_have_drawn():
+    decoder = initialized_decoder(small(placement="narrowing"), 0)
+    bound = small().d_model ** -0.5
+    assert 0.01 * bound < decoder.blocks[0].size < 0.1 * bound
+    assert not any(map(lacks_memory, decoder.parameters()))
+
+
+def test_what_a_stranger_holds_in_any_order_keeps_its_values():
+    decoder = initialized_decoder(small(feed_forward="turned"), 0)
+    for block in decoder.blocks:
+        rotation = block.feed_forward.rotation.detach()
+        assert not rotation.is_contiguous()
+        assert torch.allclose(rotation @ rotation.T, torch.eye(32), atol=1e-5)
+        assert torch.equal(block.feed_forward.steps.detach(), torch.linspace(0, 1, 64)[::2])
+
+
+def test_shapes_alone_are_as_torch_makes_them():
+    for parameter in skeleton(small(position="learned")).parameters():
+        assert parameter.is_contiguous()
+        assert parameter.untyped_storage().nbytes() == parameter.nbytes

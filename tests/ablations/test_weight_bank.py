@@ -70,6 +70,15 @@ def test_what_strangers_draw_or_hold_is_not_shared(model, bank):
             assert parameter.data_ptr() != of_other[name].data_ptr()
 
 
+def test_what_a_stranger_holds_around_ours_is_not_shared(bank):
+    """It may change it, as one does that normalizes weights."""
+    architecture = small(placement="twice")
+    one, other = (initialized_decoder(architecture, 0, bank=bank) for _ in range(2))
+    of_other = dict(other.named_parameters())
+    shared = {n for n, p in one.named_parameters() if p.data_ptr() == of_other[n].data_ptr()}
+    assert shared == {"token_embedding.weight", "positions.0.table", "head.weight"}
+
+
 def test_a_measures_own_decoder_is_its_own():
     trial = Trial(cell="c", seed=0, architecture=small(), measures=())
     before = weights(TrialContext(trial).decoder())

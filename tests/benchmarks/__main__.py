@@ -41,8 +41,8 @@ PARTS: dict[str, tuple[str, Callable[[int], Rows]]] = {
         "Workers and threads",
         lambda n: (
             {"d_model": width, **row}
-            for width in (256, 768)
-            for row in side_by_side.rows(Size(d_model=width), n, 1)
+            for width, seeds in ((256, 4), (768, 2))
+            for row in side_by_side.rows(Size(d_model=width), n, seeds)
         ),
     ),
     "planning": ("Planning", lambda n: planning_rows()),

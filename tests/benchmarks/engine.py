@@ -57,8 +57,8 @@ def grid(size: Size, seeds: int, *, few: bool = False) -> Mapping[str, Any]:
     }
 
 
-def carried(size: Size, seeds: int, out: Path, *, few: bool = False) -> Carried:
-    """Carry the grid out in this process, statistics and all."""
+def carried(size: Size, seeds: int, out: Path, *, few: bool = False, draw: bool = True) -> Carried:
+    """Carry the grid out in this process, statistics and all, and `draw` its report or not."""
     within: list[float] = []
     reporting: list[float] = []
 
@@ -75,7 +75,7 @@ def carried(size: Size, seeds: int, out: Path, *, few: bool = False) -> Carried:
 
     measure, report = engine.carry_out, engine.write_report
     engine.carry_out = timed(measure, within, lambda task: hasattr(task, "measures"))
-    engine.write_report = timed(report, reporting, lambda out: True)
+    engine.write_report = timed(report if draw else Path, reporting, lambda out: True)
     try:
         begun = time.perf_counter()
         loaded = ablations.load_grid(grid(size, seeds, few=few))
