@@ -1,6 +1,7 @@
 """The components of docs/write-a-component.md, as a reader would copy them."""
 
 import ast
+import importlib
 import math
 import re
 import sys
@@ -40,11 +41,18 @@ def home(tmp_path_factory):
     home = tmp_path_factory.mktemp("writing")
     for name, text in BLOCKS.items():
         (home / f"{name}.py").write_text(text, encoding="utf-8")
+    # Other tests' plugins have some of these names, and are imported for as long as those run.
     path = list(sys.path)
+    others = {name: sys.modules.pop(name) for name in BLOCKS if name in sys.modules}
+    sys.path[:] = [
+        entry for entry in path if not any(Path(entry, f"{name}.py").exists() for name in BLOCKS)
+    ]
+    importlib.invalidate_caches()
     yield home
     sys.path[:] = path
     for name in BLOCKS:
         sys.modules.pop(name, None)
+    sys.modules.update(others)
 
 
 def registered(home, name):

@@ -222,7 +222,13 @@ def test_it_ends_as_it_is_told_to(store: Store, sent: signal.Signals, status: in
     """As in a terminal, where Ctrl-C reaches every process; the first page is being made."""
     arguments = [sys.executable, "-m", "ablations", "serve", str(store.directory), "--port", "0"]
     with subprocess.Popen(
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        arguments,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # Ignored where the tests were started in the background.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         assert process.stderr is not None
         said = process.stderr.readline()

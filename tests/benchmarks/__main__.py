@@ -41,7 +41,7 @@ PARTS: dict[str, tuple[str, Callable[[int], Rows]]] = {
         "Workers and threads",
         lambda n: (
             {"d_model": width, **row}
-            for width, seeds in ((256, 4), (768, 2))
+            for width, seeds in ((256, 2), (768, 1))
             for row in side_by_side.rows(Size(d_model=width), n, seeds)
         ),
     ),

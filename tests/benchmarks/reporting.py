@@ -13,7 +13,9 @@ from itertools import product
 from pathlib import Path
 
 from tests.benchmarks.simulated_runs import simulated
+from tests.browser import EXECUTABLE, chromium, opened
 
+BEGUN = "performance.timing.navigationStart"
 INITIAL, TRAINED = "parameters, gradient_flow", "training"
 
 
@@ -26,21 +28,30 @@ def report_rows(cells: Sequence[int] = (72, 10_000), seeds: int = 3) -> list[dic
     fresh = multiprocessing.get_context("spawn")
     rows: list[dict[str, object]] = []
     for n, measures in product(cells, (INITIAL, TRAINED)):
-        with fresh.Pool(1) as pool:
-            rows.append(pool.apply(_report, (n, seeds, measures)))
+        with tempfile.TemporaryDirectory() as folder:
+            with fresh.Pool(1) as pool:
+                row = pool.apply(_report, (n, seeds, measures, folder))
+            rows.append({**row, "seconds to interactive": _to_interactive(Path(folder))})
     return rows
 
 
-def _report(n: int, seeds: int, measures: str) -> dict[str, object]:
+def _to_interactive(folder: Path) -> float | None:
+    """Seconds from opening the page until its table can be sorted; None without Chromium."""
+    if EXECUTABLE is None:
+        return None
+    with chromium() as browser, opened(browser, folder / "report.html") as seen:
+        return float(seen.page.evaluate("performance.timing.domComplete - " + BEGUN)) / 1000
+
+
+def _report(n: int, seeds: int, measures: str, folder: str) -> dict[str, object]:
     frames = simulated(n, seeds, trained=measures == TRAINED)
     Path("/proc/self/clear_refs").write_text("5")  # forgets what making them took
     begun = time.process_time()
     import reports
 
-    with tempfile.TemporaryDirectory() as folder:
-        page = reports.write(frames, folder)
-        seconds = time.process_time() - begun
-        size = page.stat().st_size
+    page = reports.write(frames, folder)
+    seconds = time.process_time() - begun
+    size = page.stat().st_size
     return {
         "cells": len(frames.cells),
         "seeds": seeds,

@@ -46,7 +46,7 @@ def _engine(size: Size, seeds: int, workers: int, threads: int) -> float:
     ended: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         ablations.run(
-            ablations.load_grid({**grid(size, seeds, few=True), "threads": threads}),
+            ablations.load_grid({**grid(size, seeds), "threads": threads}),
             Path(folder),
             workers=workers,
             ended=lambda state: ended.append(time.perf_counter()),
