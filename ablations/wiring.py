@@ -7,15 +7,17 @@ Shapes: B batch, T tokens, D d_model.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ablations.architecture import Architecture
+from ablations.architecture import Architecture, BlockChoices
 from ablations.decoder import Decoder, skeleton
+from ablations.strangers import is_ours
+from registry.spec import Choice
 
 PARTS = ("norm", "attention", "feed_forward", "residual")
 STREAM, OUT, UNSEEN = 0, "out", "unseen"
@@ -110,10 +112,14 @@ class _Calls:
 
 
 class Blocks:
-    """The distinct blocks of a run: each placement with each residual once."""
+    """The distinct blocks of a run: each placement with each residual once.
+
+    They are called where the run is planned, so a block of which a part is a plugin's is not
+    watched: its code runs in workers alone, which can be ended.
+    """
 
     def __init__(self) -> None:
-        self._first: dict[tuple[str, str], tuple[Architecture, int]] = {}
+        self._first: dict[tuple[str, str], tuple[Architecture, int] | None] = {}
 
     def add(self, architecture: Architecture) -> None:
         """Take in the blocks of a cell."""
@@ -121,19 +127,26 @@ class Blocks:
         for layer in layers.values():
             choices = architecture.layers[layer]
             key = choices.placement.label, choices.residual.label
-            self._first.setdefault(key, (architecture, layer))
+            if self._first.get(key) is None:
+                self._first[key] = (architecture, layer) if _ours(choices) else None
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows of `reports.frames.Frames.blocks`."""
         several = len({residual for _, residual in self._first}) > 1
-        for (placement, residual), (architecture, layer) in self._first.items():
-            for number, call in enumerate(_seen(architecture, layer), start=1):
+        for (placement, residual), found in self._first.items():
+            calls = _seen(*found) if found else [Call(part=UNSEEN, inputs=())]
+            for number, call in enumerate(calls, start=1):
                 yield {
                     "block": f"{placement}, residual {residual}" if several else placement,
                     "call": number,
                     "part": call.part,
                     "inputs": ", ".join(map(str, call.inputs)),
                 }
+
+
+def _ours(choices: BlockChoices) -> bool:
+    values = (getattr(choices, field.name) for field in fields(choices))
+    return all(is_ours(value.target) for value in values if isinstance(value, Choice))
 
 
 def _seen(architecture: Architecture, layer: int) -> list[Call]:

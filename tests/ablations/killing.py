@@ -45,6 +45,7 @@ _context.set_forkserver_preload(["tests.ablations.killing", "ablations.measures.
 
 def _drive(arguments: list[str], told: str) -> None:
     os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored if started in background
     os.dup2(os.open(told, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
     os.environ["ABLATIONS_CHECKPOINT_SECONDS"] = "0"
     engine.write_report = lambda out: out / "report.html"  # takes longer than the run

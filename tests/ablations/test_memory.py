@@ -160,4 +160,5 @@ def test_an_estimate_is_never_more_than_what_is_used(measure: dict[str, Any]) ->
     )
     state, least, used = ended.stdout.split()
     assert state == "done"
-    assert 8 * 12_000_000 < int(least) < int(used)
+    kept = 4 if "gradient_flow" in measure else 8  # bytes a weight: its gradient, or not
+    assert kept * 12_000_000 < int(least) < int(used)

@@ -189,7 +189,7 @@ def test_an_executor_of_a_strangers_carries_a_run_out(scratch: Scratch, empty: P
     assert ended.stdout == "{'done': 4}\n"
     assert ended.stderr.splitlines()[-1] == (
         "registry.errors.UnknownName: unknown executor 'bakwards'; did you mean 'backwards'? "
-        f"known: backwards, inline, local; plugins that failed to load: {REASONS}"
+        f"known: backwards, inline, local, ray; plugins that failed to load: {REASONS}"
     )
 
 
