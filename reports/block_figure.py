@@ -28,4 +28,4 @@ def blocks_unseen(frames: Frames) -> str:
     if names.empty:
         return ""
     told = listed([short(str(name)) for name in names])
-    return f"Not drawn, as a part of it is a plugin's or a pass on shapes alone does not go through: {told}."
+    return f"Not drawn, since a plugin has a part in it or a pass on shapes alone fails: {told}."
