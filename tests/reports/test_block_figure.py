@@ -74,8 +74,8 @@ def test_a_page_has_its_blocks_and_names_those_that_could_not_be_watched() -> No
     section = html[html.index('<section id="blocks"') : html.index('<section id="lost"')]
     assert section.count("<img") == 1
     assert (
-        "<p>Not drawn, since a plugin has a part in it or a pass on shapes alone fails: strange.</p>"
-        in section
+        "<p>Not drawn, since a plugin has a part in it or a pass on shapes alone fails: "
+        "strange.</p>" in section
     )
     assert '<a href="#blocks">Blocks</a>' in html
 
