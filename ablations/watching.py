@@ -5,16 +5,17 @@ Shapes: B batch, T tokens, D d_model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from torch import Tensor, nn
 
 from ablations.decoder import Decoder
 
+Source = TypeVar("Source")
 Sublayer = Literal["attention", "feed_forward"]
 SUBLAYERS: Mapping[str, Sublayer] = {kind: kind for kind in get_args(Sublayer)}
 
@@ -147,20 +148,29 @@ class Watcher:
 
     def _source_of(self, update: Tensor) -> Sublayer | None:
         """The one sublayer of this block whose output an update was computed from."""
-        found: set[Sublayer] = set()
-        seen: set[Any] = set()
-        nodes: list[Any] = [update.grad_fn]
-        while nodes and len(seen) < MAX_NODES:
-            node = nodes.pop()
-            if node is None or node in seen:
-                continue
-            seen.add(node)
-            if node in self._sublayers:
-                found.add(self._sublayers[node])
-            else:
-                nodes += [parent for parent, _ in node.next_functions]
+        found = computed_from([update], self._sublayers, MAX_NODES)
         return found.pop() if len(found) == 1 else None
 
     def _norm(self, module: nn.Module, args: tuple[Any, ...], out: object) -> None:
         if args:
             self._last_norm = (module, args[0].detach(), out)
+
+
+def computed_from(tensors: Iterable[Tensor], known: Mapping[Any, Source], most: int) -> set[Source]:
+    """Which of the `known` nodes of autograd's graph tensors were computed from.
+
+    What a known node was computed from is not looked at; nor are more than `most` steps.
+    """
+    found: set[Source] = set()
+    seen: set[Any] = set()
+    nodes: list[Any] = [tensor.grad_fn for tensor in tensors]
+    while nodes and len(seen) < most:
+        node = nodes.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if node in known:
+            found.add(known[node])
+        else:
+            nodes += [parent for parent, _ in node.next_functions]
+    return found

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from ablations.architecture import Architecture, BlockChoices
 from ablations.decoder import Decoder, skeleton
 from ablations.strangers import is_ours
+from ablations.watching import computed_from
 from registry.spec import Choice
 
 PARTS = ("norm", "attention", "feed_forward", "residual")
@@ -96,19 +97,8 @@ class _Calls:
 
     def sources(self, given: Iterable[object]) -> tuple[int, ...]:
         """The calls that tensors were computed from, without those before these."""
-        found: set[int] = set()
-        seen: set[Any] = set()
-        nodes: list[Any] = [one.grad_fn for one in given if isinstance(one, Tensor)]
-        while nodes and len(seen) < MAX_NODES:
-            node = nodes.pop()
-            if node is None or node in seen:
-                continue
-            seen.add(node)
-            if node in self.known:
-                found.add(self.known[node])
-            else:
-                nodes += [parent for parent, _ in node.next_functions]
-        return tuple(sorted(found))
+        tensors = [one for one in given if isinstance(one, Tensor)]
+        return tuple(sorted(computed_from(tensors, self.known, MAX_NODES)))
 
 
 class Blocks:
