@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from registry import Catalog, discover
+from tests.marks import between
 
 README = Path(__file__).parents[1] / "README.md"
 BUILT_IN = "ablations"
@@ -41,13 +42,7 @@ TABLES = {"components": components, "measures": measures}
 def current(text: str, catalog: Catalog) -> str:
     """The README with its tables as they should be."""
     for name, table in TABLES.items():
-        begin = f"<!-- {name}: written by `python -m tests.readme` -->\n"
-        end = f"<!-- /{name} -->"
-        before, _, rest = text.partition(begin)
-        _, found, after = rest.partition(end)
-        if not found:
-            raise SystemExit(f"README.md has lost the marks around its table of {name}")
-        text = before + begin + table(catalog) + end + after
+        text = between(text, README.name, name, "python -m tests.readme", table(catalog))
     return text
 
 

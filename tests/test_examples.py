@@ -2,6 +2,7 @@
 
 import html
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -11,10 +12,7 @@ import pytest
 from ablations import load_grid
 
 DOCS = Path(__file__).parents[1] / "docs"
-GRIDS = {
-    "norm-placement": DOCS.parent / "grid.yaml",
-    "learning-rates": DOCS / "learning-rates.yaml",
-}
+GRIDS = runpy.run_path(str(DOCS / "examples.py"))["EXAMPLES"]
 LARGEST = 1_500_000
 
 

@@ -29,6 +29,7 @@ from tests.benchmarks import (
 from tests.benchmarks.peers import Size
 from tests.benchmarks.planning import planning_rows
 from tests.benchmarks.tables import shown
+from tests.marks import between
 
 PAGE = Path(__file__).parents[2] / "docs" / "speed.md"
 FIGURES = PAGE.with_suffix(".json")
@@ -80,15 +81,9 @@ def _processor() -> str:
 def written(figures: dict[str, Any], page: str) -> str:
     """The page with these figures between its marks."""
     for name, part in figures.items():
-        begin = f"<!-- {name}: written by `python -m tests.benchmarks` -->\n"
-        end = f"<!-- /{name} -->"
-        before, _, rest = page.partition(begin)
-        _, found, after = rest.partition(end)
-        if not found:
-            raise SystemExit(f"{PAGE.name} has lost the marks around its table of {name}")
         told = ", ".join(f"{key} {value}" for key, value in part["environment"].items())
         text = f"\n{shown(part['rows'])}\n\nOn {part['date']}: {told}.\n\n"
-        page = before + begin + text + end + after
+        page = between(page, PAGE.name, name, "python -m tests.benchmarks", text)
     return page
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
+from tests.benchmarks.planning import peak_memory
 from tests.benchmarks.simulated_runs import simulated
 from tests.browser import EXECUTABLE, chromium, opened
 
@@ -58,11 +59,6 @@ def _report(n: int, seeds: int, measures: str, folder: str) -> dict[str, object]
         "measures": measures,
         "rows": len(frames.trials) + len(frames.metrics) + len(frames.profiles),
         "seconds": seconds,
-        "peak_mib": _peak_kib() / 1024,
+        "peak_mib": peak_memory() / 2**20,
         "html_bytes": size,
     }
-
-
-def _peak_kib() -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
