@@ -72,7 +72,9 @@ def plot_tradeoffs(
         axes.set_xlabel(f"{drawable(one.cost, 30)}\n({drawable(one.cost_unit, 30)})", fontsize=9)
         axes.grid(visible=True)
         axes.set_axisbelow(True)
-    panels[0].set_ylabel(f"{drawable(found[0].outcome, 44)}\n({drawable(found[0].unit, 40)})")
+    panels[0].set_ylabel(
+        f"{drawable(found[0].outcome, 44)}\n({drawable(found[0].unit, 40)})", fontsize=9
+    )
     names = distinct(levels, 24)
     handles = [
         Line2D([], [], label=drawable(names[level], 24), **_mark(look, theme, FRONT))

@@ -16,6 +16,7 @@ from reports.plots.style import Drawing, draw
 from reports.plots.tradeoffs import describe_tradeoffs, plot_tradeoffs, shown_factor
 from reports.ranking import BUDGET, rank_factors
 from reports.sizes import scaling
+from reports.tradeoffs.evenness import CAPTION, away_from_one, distances, is_even_at_one
 from reports.tradeoffs.pareto import Tradeoff, pareto_table
 from reports.training.names import FINAL_LOSS, LEARNING_RATE, MEASURE, at_best_rate
 
@@ -36,7 +37,7 @@ def tradeoffs(frames: Frames, compared: "Compared") -> list[list[Tradeoff]]:
 
     The loss is that of each setting at its own best learning rate where the run varies it. Other
     options of measures, and a placebo, are held at their baseline. The health is the first primary
-    metric of gradient flow that is told in no size of its own.
+    metric of gradient flow that is told in no size of its own; a ratio by how far it is from 1.
 
     Args:
         frames: The run.
@@ -55,8 +56,11 @@ def tradeoffs(frames: Frames, compared: "Compared") -> list[list[Tradeoff]]:
         found.append(_against(best.frames, costs, best.data, at_best_rate(FINAL_LOSS), held_there))
     else:
         found.append(_against(frames, compared.data, compared.data, FINAL_LOSS, held))
-    for metric in [metric for metric in primary if metric not in raw][:1]:
-        found.append(_against(frames, compared.data, compared.data, str(metric), held))
+    for metric in [str(metric) for metric in primary if metric not in raw][:1]:
+        data, outcome = compared.data, metric
+        if is_even_at_one(data, metric):
+            data, outcome = distances(data, metric), away_from_one(metric)
+        found.append(_against(frames, compared.data, data, outcome, held))
     return [made for made in found if made]
 
 
@@ -97,6 +101,8 @@ def tradeoff_figures(
         alt, caption = describe_tradeoffs(of_outcome, hue)
         if of_outcome[0].outcome == at_best_rate(FINAL_LOSS):
             caption += " Each cell at its own best learning rate."
+        if of_outcome[0].outcome.endswith(away_from_one("")):
+            caption += CAPTION
         plot = partial(plot_tradeoffs, of_outcome, frames, hue)
         name = f"trade-offs of {of_outcome[0].outcome}"
         data = figure_data(name, "tables/tradeoffs.csv", tradeoff_rows([of_outcome]))

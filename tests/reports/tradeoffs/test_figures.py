@@ -82,8 +82,12 @@ def test_the_first_metric_in_no_size_of_its_own_is_the_health() -> None:
     ((one,),) = tradeoffs(
         replace(frames, metric_info=info), compare(replace(frames, metric_info=info))
     )
-    assert one.outcome == "gradient_flow.sensitivity_ratio"
+    assert one.outcome == "gradient_flow.sensitivity_ratio away from 1"
+    assert (one.better, one.scale, one.unit) == ("lower", "log", "times")
     assert len(one.rows) == 72
+    (told,) = figures(replace(frames, metric_info=info))
+    assert "and lower gradient_flow.sensitivity_ratio away from 1 are better." in told.caption
+    assert told.caption.endswith("it does not say which cell trains better.")
 
 
 def test_rows_for_the_tables_are_those_that_are_drawn() -> None:
