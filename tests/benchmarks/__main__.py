@@ -19,6 +19,7 @@ from typing import Any
 
 from tests.benchmarks import (
     contenders,
+    executing,
     growth,
     keeping,
     reporting,
@@ -48,6 +49,7 @@ PARTS: dict[str, tuple[str, Callable[[int], Rows]]] = {
     ),
     "planning": ("Planning", lambda n: planning_rows()),
     "memory": ("A worker's memory", worker_memory.rows),
+    "executors": ("Executors", executing.rows),
     "store": ("Keeping results", keeping.rows),
     "reports": ("Reports", lambda n: reporting.report_rows()),
     "start": ("Starting", starting.rows),
