@@ -15,8 +15,21 @@ another where each setting has its own best learning rate, and how a run's train
 
 
 @dataclass(frozen=True, kw_only=True)
+class Glance:
+    """What leads on a metric, in few words: the change, its size, how sure it is, and the factors
+    that may matter as much."""
+
+    matters: str
+    much: str
+    sure: str
+    rivals: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Finding:
     """A claim, what supports it, and the figures; a figure that it does not have is None.
+
+    ``glance`` is of what leads on its metric alone.
 
     ``estimate``, ``low`` and ``high`` are as in the table of effects: a ratio or a difference.
     """
@@ -35,6 +48,7 @@ class Finding:
     n_pairs: int | None = None
     n_seeds: int | None = None
     n_dropped: int | None = None
+    glance: Glance | None = None
 
     @property
     def text(self) -> str:
@@ -42,7 +56,9 @@ class Finding:
         return f"{self.claim} ({self.support})." if self.support else f"{self.claim}."
 
 
-def finding_of(row: Any, kind: str, claim: str, support: str = "") -> Finding:
+def finding_of(
+    row: Any, kind: str, claim: str, support: str = "", glance: Glance | None = None
+) -> Finding:
     """A finding with the figures of a row of effects or interactions."""
 
     def finite(value: float) -> float | None:
@@ -63,4 +79,5 @@ def finding_of(row: Any, kind: str, claim: str, support: str = "") -> Finding:
         n_pairs=int(row.n_pairs),
         n_seeds=int(row.n_seeds),
         n_dropped=int(row.n_dropped),
+        glance=glance,
     )

@@ -11,6 +11,7 @@ from reports.conditional import conditional_effects
 from reports.effects import comparisons
 from reports.finding import DEPENDS, EFFECT, INTERACTION, MOST, PLACEBO, Finding, finding_of
 from reports.frames import Frames
+from reports.glance import glance_of
 from reports.interactions import interaction_comparisons
 from reports.leading import leading
 from reports.pairs import levels_by_factor, pairs
@@ -141,23 +142,28 @@ def _effects(
         )
         return where(rows, units.get(row.metric, ""), names[row.varies_with])
 
-    def told(row: Any, kind: str, before: str = "") -> Finding:
+    def told(
+        row: Any, kind: str, before: str = "", rivals: tuple[str, ...] | None = None
+    ) -> Finding:
         held = places(row)
         said = cancels(row, units, held) if kind == DEPENDS else claim_of(row, units, budget, held)
         caution = beside.get((row.factor, row.level, row.metric))
         if caution is not None:
             said += f"; {caution}"
-        return finding_of(row, kind, f"{row.metric}: {before}{said}", support_of(row, budget, held))
+        brief = None if rivals is None else glance_of(row, units, held, rivals)
+        claim = f"{row.metric}: {before}{said}"
+        return finding_of(row, kind, claim, support_of(row, budget, held), brief)
 
     found: list[Finding] = []
     leaders = set()
     for _, rows in primary.groupby("metric", sort=False):
         lead = leading(rows)
         if lead is not None:
-            first, words = lead
+            first = lead.row
             if (first.factor, first.level, first.metric) in beside:
                 continue
-            found.append(told(first, MOST, f"{words}; " if words else ""))
+            before = f"{lead.words}; " if lead.words else ""
+            found.append(told(first, MOST, before, lead.rivals))
             leaders.add(first.Index)
     cancelled = records(primary[primary["depends"] & ~primary["shown"]])
     found += [told(row, DEPENDS) for row in cancelled]

@@ -1,6 +1,7 @@
 """Which factor leads on a metric, in words that hold whatever the baseline."""
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -18,8 +19,18 @@ from reports.sentences import level_names, mixed
 from reports.wording import listed, number, short, span
 
 
-def leading(rows: pd.DataFrame) -> tuple[Any, str] | None:
-    """The largest shown effect of the factor that leads, and what may be said of that factor.
+@dataclass(frozen=True, kw_only=True)
+class Lead:
+    """The largest shown effect of the factor that leads, what may be said of that factor, and the
+    factors that may matter as much."""
+
+    row: Any
+    words: str
+    rivals: tuple[str, ...] = ()
+
+
+def leading(rows: pd.DataFrame) -> Lead | None:
+    """What leads on a metric.
 
     A factor "matters most" when its levels, the baseline among them, lie further apart than those
     of any other may, all intervals considered; when no other factor's effect reaches further inside
@@ -47,7 +58,7 @@ def leading(rows: pd.DataFrame) -> tuple[Any, str] | None:
 
     name = short(first.factor)
     if len(spans) == 1:
-        return first, _unjudged(rows).removeprefix(", ")
+        return Lead(row=first, words=_unjudged(rows).removeprefix(", "))
     if not (len(close) or further or both_ways):
         lead = f"{name} matters most"
     else:
@@ -56,25 +67,26 @@ def leading(rows: pd.DataFrame) -> tuple[Any, str] | None:
             those = "that" if len(close) == 1 else "those"
             caveats.append(f"{those} of {listed([short(f) for f in close])} may be as large")
         if further:
-            caveats.append(further)
+            caveats.append(listed(list(further.values()), limit=4))
         # A lead in both directions needs no caveat here: its claim goes on to say so.
         mean = "mean" if further or both_ways else "shown"
         lead = f"{name} has the largest {mean} effect"
         lead += f", though {' and '.join(caveats)}" if caveats else ""
-    return first, lead + _apart(rows[shown & (rows["factor"] == factor)]) + _unjudged(rows)
+    words = lead + _apart(rows[shown & (rows["factor"] == factor)]) + _unjudged(rows)
+    return Lead(row=first, words=words, rivals=tuple(dict.fromkeys([*close, *further])))
 
 
-def _further(rows: pd.DataFrame, leader: str, limit: float) -> str:
+def _further(rows: pd.DataFrame, leader: str, limit: float) -> dict[str, str]:
     """The other factors of which more is shown inside than the leader's levels lie apart."""
     rows = rows.assign(reach=position(rows, "shown_high") - position(rows, "shown_low"))
     rows = rows[depends_on_others(rows) & (rows["factor"] != leader) & (rows["reach"] > limit)]
     rows = rows.sort_values("reach", ascending=False, kind="stable")
-    told = [
-        f"{f'by {short(row.varies_with)}' if row.varies_with else 'over the pairs'} "
-        f"{short(row.factor)} goes {span(row.shown_low, row.shown_high, row.scale)}"
+    return {
+        row.factor: f"that of {short(row.factor)} goes "
+        f"{span(row.shown_low, row.shown_high, row.scale)} "
+        f"{f'by {short(row.varies_with)}' if row.varies_with else 'over the pairs'}"
         for row in records(rows.drop_duplicates("factor"))
-    ]
-    return listed(told, limit=4)
+    }
 
 
 def _apart(rows: pd.DataFrame) -> str:

@@ -7,6 +7,7 @@ from reports.cells_section import cells_section
 from reports.effects_section import effects_section
 from reports.figures import attention_figures, budget_figure, effect_figures
 from reports.frames import Frames
+from reports.glance import glance_section
 from reports.interaction_section import interactions_section
 from reports.marks import drawn_warning, mark_alerts, marks_section
 from reports.profile_figures import profile_figures
@@ -57,6 +58,7 @@ def render(
             lead=lead(frames),
             alerts=[*unfinished(frames), *mark_alerts(frames)],
             date=written,
+            glance=glance_section(findings),
             findings=findings[:MAX_FINDINGS],
             more_findings=findings[MAX_FINDINGS:],
             drawn_warning=drawn_warning(frames),

@@ -46,9 +46,9 @@ def claim_of(
         verb += f", with {_parameters(extra)}"
     if tells_range(row):
         if places == NOWHERE:
-            verb += f", but it differs between levels of {_others(row)}: {places}"
+            verb += f", but it differs between levels of {others(row)}: {places}"
         else:
-            verb += f", but it depends on {_others(row)}: {places or _range(row, units)}"
+            verb += f", but it depends on {others(row)}: {places or _range(row, units)}"
     return f"{contrast(row)} {verb}"
 
 
@@ -84,10 +84,10 @@ def cancels(row: Any, units: dict[str, str], places: str = "") -> str:
     if places == NOWHERE:
         return (
             f"{contrast(row)} shows no average effect, but differs between levels of "
-            f"{_others(row)}: {places}"
+            f"{others(row)}: {places}"
         )
     said = "has no common direction:" if mixed(row) else "shows no average effect, but"
-    return f"{contrast(row)} {said} it depends on {_others(row)}, {places or _range(row, units)}"
+    return f"{contrast(row)} {said} it depends on {others(row)}, {places or _range(row, units)}"
 
 
 def mixed(row: Any) -> bool:
@@ -96,7 +96,8 @@ def mixed(row: Any) -> bool:
     return bool(row.shown_low < none < row.shown_high)
 
 
-def _others(row: Any) -> str:
+def others(row: Any) -> str:
+    """What an effect depends on."""
     return short(row.varies_with) if row.varies_with else "the other factors"
 
 
@@ -151,7 +152,7 @@ def support_of(row: Any, budget: dict[tuple[str, str], float], places: str = "")
         parts = [f"{pairs}, {seeds}", "seeds agree here: no interval can be given"]
     elif places:
         parts = [
-            f"95{PERCENT} intervals by {_others(row)}, adjusted for all that was looked at",
+            f"95{PERCENT} intervals by {others(row)}, adjusted for all that was looked at",
             f"{pairs}, {seeds}",
         ]
     else:
