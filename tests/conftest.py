@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from tests.browser import chromium as started_chromium
 from tests.installed import Scratch, install
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side
+settings.register_profile("here", deadline=None)  # no test asserts a time
+settings.load_profile("here")
 
 
 @pytest.fixture(scope="session", autouse=True)

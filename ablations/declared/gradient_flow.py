@@ -59,12 +59,28 @@ GRADIENT_FLOW = MeasureSpec(
             scales_with="gradient_unit",
         ),
         Metric(
+            name="sensitivity_span",
+            unit="ratio",
+            scale="log",
+            primary=True,
+            summary="Largest over smallest sensitivity of the stream along depth; 1 is even.",
+            convention=_SENSITIVITY,
+        ),
+        Metric(
             name="sensitivity_ratio",
             unit="ratio",
             scale="log",
             primary=True,
             summary="Sensitivity of the stream entering the first block over the last block's.",
             convention=_SENSITIVITY,
+        ),
+        Metric(
+            name="sensitivity_mean",
+            unit="rms(x)·‖∂L/∂x‖",
+            scale="log",
+            primary=True,
+            summary="How much the stream matters to the loss: geometric mean along depth.",
+            convention=f"{_SENSITIVITY}, all tokens together: grows with their number",
         ),
         Metric(
             name="sensitivity_decay",

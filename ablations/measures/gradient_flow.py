@@ -16,7 +16,15 @@ from annotated_types import Gt
 from ablations.data import RANDOM
 from ablations.losses import Loss
 from ablations.measures.of_a_pass import OfAPass
-from ablations.measures.trends import EXPLODING, VANISHING, decay, furthest, ratio
+from ablations.measures.trends import (
+    EXPLODING,
+    VANISHING,
+    decay,
+    furthest,
+    geometric_mean,
+    ratio,
+    span,
+)
 from ablations.observation import Observation, PassOptions
 from ablations.results import ProfileValues
 from ablations.sizes import norm, rms
@@ -48,7 +56,10 @@ class GradientFlow(OfAPass):
 
     which, unlike ‖∂L/∂x_l‖, does not change when a component rescales the stream: the raw gradient
     shrinks as the stream grows, whatever reaches the weights. What is said of depth rests on it
-    alone: `sensitivity_ratio` is s_0 / s_(L−1); `sensitivity_decay` the factor that one block
+    alone: `sensitivity_span` is max s_l / min s_l, 1 where the gradient is even all along;
+    `sensitivity_ratio` is s_0 / s_(L−1), which does not see what happens between;
+    `sensitivity_mean` the geometric mean of all s_l, which tells a stack whose stream hardly
+    matters to the loss from one that is even; `sensitivity_decay` the factor that one block
     contributes on the way back, exp(−b) for the least-squares line log s_l = a + b·l, and
     `decay_fit` how much of log s that line explains (R²); `worst_layer` the block l whose s_l is
     the furthest from s_(L−1), and `worst_ratio` s_l / s_(L−1) there; `vanishing` and `exploding`
@@ -133,7 +144,9 @@ def _trends(sensitivity: list[float]) -> dict[str, float]:
     last = sensitivity[-1]
     known = all(map(math.isfinite, sensitivity)) and last > 0
     return {
+        "sensitivity_span": span(sensitivity),
         "sensitivity_ratio": ratio(sensitivity),
+        "sensitivity_mean": geometric_mean(sensitivity),
         "sensitivity_decay": factor,
         "decay_fit": fit,
         "worst_layer": float(layer),

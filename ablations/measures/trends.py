@@ -23,6 +23,22 @@ def ratio(values: Sequence[float]) -> float:
     return _over(values[0], values[-1]) if all(map(math.isfinite, values)) else math.nan
 
 
+def span(values: Sequence[float]) -> float:
+    """Largest over smallest; as `ratio` where one is not finite or nothing."""
+    if not all(map(math.isfinite, values)):
+        return math.nan
+    return _over(max(values), min(values))
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """exp of the mean logarithm: 0 where one is zero, NaN where one is not finite."""
+    if not all(map(math.isfinite, values)):
+        return math.nan
+    if not all(values):
+        return 0.0
+    return math.exp(math.fsum(map(math.log, values)) / len(values))
+
+
 def decay(values: Sequence[float]) -> tuple[float, float]:
     """exp(−b) of the least-squares line log v_l = a + b·l, and how well it fits (R²).
 

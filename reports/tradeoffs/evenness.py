@@ -7,9 +7,8 @@ import numpy as np
 from reports.panel import Panel
 
 CAPTION = (
-    " A ratio of 2 and one of 1/2 both lie 2 times away from 1, where the first block's stream is "
-    "as sensitive as the last's. Nearer is better for an even gradient alone: it does not say "
-    "which cell trains better."
+    " A ratio of 2 and one of 1/2 both lie 2 times away from 1, where the gradient is even along "
+    "depth. Nearer is better for evenness alone: it does not say which cell trains better."
 )
 """What a figure says of a ratio that is told by its distance."""
 

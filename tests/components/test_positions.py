@@ -67,7 +67,7 @@ def test_rope_stretched_turns_slow_pairs_slower() -> None:
     assert angles[7] == pytest.approx(100 ** (-7 / 8) / 4, rel=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     offset=st.integers(0, 200),
     shift=st.integers(0, 500),

@@ -22,7 +22,7 @@ masks = arrays(np.bool_, st.tuples(st.integers(1, 6), st.integers(1, 5)))
 TWO_BY_TWO = {"norm": ["a", "b"], "size": ["1", "2"]}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(masks)
 def test_a_block_is_complete_and_as_large_as_any_of_its_seeds(usable: np.ndarray) -> None:
     groups, seeds = complete_block(usable)

@@ -42,7 +42,7 @@ def test_bonferronis_levels_are_those_of_all_that_were_asked_for() -> None:
     assert rejected.tolist() == [True, False]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(probabilities)
 def test_holm_rejects_as_statsmodels(p: Floats) -> None:
     levels, rejected = holm_levels(p)
@@ -51,7 +51,7 @@ def test_holm_rejects_as_statsmodels(p: Floats) -> None:
     assert len(set(levels[~rejected])) <= 1  # one level from the first non-rejected on
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(probabilities)
 def test_benjamini_hochberg_rejects_as_statsmodels(p: Floats) -> None:
     levels, rejected = false_coverage_levels(p)
@@ -65,7 +65,7 @@ def test_holm_levels_by_hand() -> None:
     assert rejected.tolist() == [False, True, False, True]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(probabilities)
 def test_order_does_not_show(p: Floats) -> None:
     order = np.random.default_rng(len(p)).permutation(len(p))

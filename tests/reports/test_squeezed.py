@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -15,7 +15,6 @@ from tests.reports.simulated_training import training_run
 LOSSES = st.lists(st.floats(0.01, 50, allow_nan=False), min_size=1, max_size=6)
 
 
-@settings(deadline=None)
 @given(near=LOSSES, far=LOSSES)
 def test_every_value_has_a_place_and_places_are_in_order(
     near: list[float], far: list[float]

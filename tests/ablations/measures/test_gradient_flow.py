@@ -59,6 +59,9 @@ def test_every_figure_against_backward(placement):
     assert metrics["embedded_rms"] == pytest.approx(sizes[0], **near)
     assert metrics["raw_ratio"] == pytest.approx(raw[0] / raw[-1], **near)
     assert metrics["sensitivity_ratio"] == pytest.approx(sensitivity[0] / sensitivity[-1], **near)
+    assert metrics["sensitivity_span"] == pytest.approx(max(sensitivity) / min(sensitivity), **near)
+    mean = math.prod(sensitivity) ** (1 / len(sensitivity))
+    assert metrics["sensitivity_mean"] == pytest.approx(mean, **near)
     assert metrics["stream_ratio"] == pytest.approx(sizes[-1] / sizes[0], **near)
     assert metrics["raw_ratio"] == pytest.approx(
         metrics["sensitivity_ratio"] * metrics["stream_ratio"], **near
