@@ -29,18 +29,15 @@ def with_intervals(table: pd.DataFrame, families: Sequence[Family]) -> pd.DataFr
     mean = table["mean"].to_numpy(dtype=np.float64)
     error = table["error"].to_numpy(dtype=np.float64)
     degrees = table["n_seeds"].to_numpy(dtype=np.float64) - 1
-    exact = exact_rows(table)
+    exact, estimated = exact_rows(table), estimated_rows(table)
+    levels, rejected = judged(table, families)
 
     half = np.full(len(table), np.nan)
     half[exact] = 0.0
+    half[estimated] = half_widths(error[estimated], degrees[estimated], levels[estimated])
     noise = pd.array([pd.NA] * len(table), dtype="boolean")
     noise[exact] = mean[exact] == 0
-    for rows, adjust in families:
-        family = rows & estimated_rows(table)
-        p = p_values(mean[family], error[family], degrees[family])
-        levels, rejected = adjust(p)
-        half[family] = half_widths(error[family], degrees[family], levels)
-        noise[family] = ~rejected
+    noise[estimated] = ~rejected[estimated]
 
     log = (table["scale"] == "log").to_numpy(dtype=bool)
     bounds = {
@@ -54,6 +51,23 @@ def with_intervals(table: pd.DataFrame, families: Sequence[Family]) -> pd.DataFr
         columns = {name: np.where(log, np.exp(bound), bound) for name, bound in bounds.items()}
     worked = ["mean", "error", "steady", "smallest", "largest"]
     return table.drop(columns=worked).assign(**columns, within_noise=noise)
+
+
+def judged(table: pd.DataFrame, families: Sequence[Family]) -> tuple[Floats, Mask]:
+    """The level of each row's interval, NaN where it has none, and whether it excludes no effect.
+
+    Rows are those of `reports.estimates.estimates`; each is of one family at most.
+    """
+    mean = table["mean"].to_numpy(dtype=np.float64)
+    error = table["error"].to_numpy(dtype=np.float64)
+    degrees = table["n_seeds"].to_numpy(dtype=np.float64) - 1
+    estimated = estimated_rows(table)
+    levels, rejected = np.full(len(table), np.nan), np.zeros(len(table), dtype=bool)
+    for rows, adjust in families:
+        family = rows & estimated
+        p = p_values(mean[family], error[family], degrees[family])
+        levels[family], rejected[family] = adjust(p)
+    return levels, rejected
 
 
 def exact_rows(table: pd.DataFrame) -> Mask:

@@ -9,13 +9,14 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from reports.adjustment import Family, estimated_rows, exact_rows, with_intervals
+from reports.adjustment import Family, estimated_rows, exact_rows, judged, with_intervals
 from reports.estimates import Block, Columns, Floats, estimates
 from reports.frames import Frames
 from reports.intervals import ALPHA, false_coverage_levels, holm_levels
 from reports.pairs import Contrast, factor_names, level_codes, levels_by_factor, pairs
 from reports.panel import Panel, panel
 from reports.placebo import PLACEBO
+from reports.still import certain, set_apart, still_pairs
 from reports.variation import Codes, telling_factor, variation_test
 from reports.wins import win_rates
 from reports.within import effects_within, shown_ranges
@@ -80,7 +81,9 @@ def comparisons(frames: Frames, data: Panel | None = None) -> pd.DataFrame:
     beyond noise, so that it depends on the other factors (`reports.variation`), and ``varies_with``
     which of them tells the pairs apart best, or nothing; the tests of all rows are adjusted as the
     main effects are, in families of their own. Where no seed changes the metric any difference
-    counts, and a factor is named if it tells all of it. NA with a single pair or seed.
+    counts, and where an effect is shown that some pairs do not have in any seed (`reports.still`)
+    it varies for certain; a factor is then named if it tells all of it. NA with a single pair or
+    seed.
 
     ``told_level`` is the error rate of what is looked at inside an effect because it varies, and
     ``shown_low`` and ``shown_high`` are the smallest and largest of what is shown there, no effect
@@ -111,12 +114,12 @@ def adjusted(table: pd.DataFrame) -> pd.DataFrame:
     """`comparisons` of a run from what its pairs come to: the families are those of these rows."""
     primary = table["primary"].to_numpy(dtype=bool)
     families: list[Family] = [(primary, holm_levels), (~primary, false_coverage_levels)]
-    varies, told = _varies(table, families)
+    table, varies, told = _varies(table, families)
     low, high = shown_ranges(table, varies.fillna(False).to_numpy(dtype=bool), told)
     result = with_intervals(table, families).assign(
         varies=varies, told_level=told, shown_low=low, shown_high=high
     )
-    worked = ("differs", "variation", "within", "n_candidates")
+    worked = ("differs", "variation", "within", "still", "n_candidates")
     rest = [column for column in result.columns if column not in (*EFFECT_COLUMNS, *worked)]
     return result[[*EFFECT_COLUMNS, *rest]]
 
@@ -146,7 +149,9 @@ def _further(
     variation = np.where(columns["n_pairs"] > 0, 1.0, np.nan)
     varies_with = np.full(len(data.info), "", dtype=object)
     within = np.full(len(data.info), None, dtype=object)
+    still = np.full(len(data.info), None, dtype=object)
     only_with = np.full(len(data.info), "", dtype=object)
+    n_levels = {factor: len(known) for factor, known in names.items()}
     for block in blocks:
         cells = contrast.cells[0, block.groups]
         others = {
@@ -165,9 +170,12 @@ def _further(
             else:
                 found = variation_test(difference, others)
                 variation[metric], varies_with[metric] = found.p_value, found.factor
+                seen = data.values[metric][contrast.cells[:, block.groups]][..., block.seeds]
+                apart = still_pairs(seen, difference)
+                still[metric] = set_apart(apart, difference, others, n_levels)
             factor = varies_with[metric]
             within[metric] = (
-                effects_within(difference, others[factor], len(names[factor]))
+                effects_within(difference, others[factor], n_levels[factor])
                 if factor
                 else effects_within(difference)
             )
@@ -176,6 +184,7 @@ def _further(
         "variation": variation,
         "varies_with": varies_with,
         "within": within,
+        "still": still,
         "n_candidates": np.full(
             len(data.info), sum(f != contrast.names["factor"] for f in levels) + 1
         ),
@@ -202,24 +211,31 @@ def _only_with(
 
 def _varies(
     table: pd.DataFrame, families: list[Family]
-) -> "tuple[pd.api.extensions.ExtensionArray, Floats]":
-    """Whether pairs differ beyond noise: any difference of an exact metric, else by a test.
+) -> "tuple[pd.DataFrame, pd.api.extensions.ExtensionArray, Floats]":
+    """Whether pairs differ beyond noise: any difference of an exact metric, else by a test, but
+    where an effect is shown that some pairs do not have at all (`reports.still`).
 
-    Beside it the level of what is looked at inside an effect for that reason. Each effect could be
+    Before it the table with what tells pairs apart, after it the level of what is looked at inside
+    an effect for that reason. Each effect could be
     told by any other factor, or by its pairs: of m such tables in all R are told, and each of those
     has the level alpha·R/m, which keeps their false coverage below alpha whatever chose them.
     Source: Benjamini and Yekutieli 2005, Journal of the American Statistical Association 100, as of
     `reports.intervals.false_coverage_levels`.
     """
     varies = pd.array([pd.NA] * len(table), dtype="boolean")
+    by_test = np.zeros(len(table), dtype=bool)
     told = np.full(len(table), ALPHA)
     exact = exact_rows(table)
     varies[exact] = table["differs"].to_numpy(dtype=bool)[exact]
     variation = table["variation"].to_numpy(dtype=np.float64)
     tested = estimated_rows(table) & (table["n_pairs"] > 1).to_numpy(dtype=bool)
+    own, shown = judged(table, families)
+    sure = tested & shown & table["still"].notna().to_numpy(dtype=bool)
     for rows, adjust in families:
         chosen = rows & tested
-        _, varies[chosen] = adjust(variation[chosen])
+        _, by_test[chosen] = adjust(variation[chosen])
+        varies[chosen] = (by_test | sure)[chosen]
         candidates = int(table["n_candidates"].to_numpy()[chosen].sum())
         told[chosen] *= max(int(varies[chosen].sum()), 1) / max(candidates, 1)
-    return varies, told
+    table, told = certain(table, by_test, told, sure, own)
+    return table, varies, told

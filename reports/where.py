@@ -31,7 +31,7 @@ def where(rows: pd.DataFrame, unit: str, names: Mapping[str, str] | None = None)
     noise = rows["within_noise"].fillna(False).astype(bool)
     unknown = rows["within_noise"].isna()
     shown = ~noise & ~unknown
-    if noise.any() and not shown.any() and not unknown.any():
+    if (noise & ~rows["unchanged"]).all():
         return NOWHERE
     only = "only " if noise.any() and not unknown.any() and _excluded(rows, shown, noise) else ""
     estimate = rows["estimate"].to_numpy(dtype=float)
