@@ -4,9 +4,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reports.estimates import RESOLUTION
 from reports.frames import Frames
+from reports.pairs import equal_rows
 from reports.panel import Panel, panel
 from reports.variation import ROUNDING
+
+_NOTHING = 1e-9
+"""A smaller share is what rounding leaves."""
 
 _COLUMNS = ["factor", "metric", "share", "balanced", "n_cells", "n_dropped"]
 
@@ -17,7 +22,9 @@ def share_of_variance(frames: Frames, data: Panel | None = None) -> pd.DataFrame
     One-way sums of squares of the cells' means over seeds, on the metric's scale, over the cells
     that have every seed, less what noise alone is expected to add: (SS − df·MS) / SS of all, MS of
     the factor by seeds, as in pure noise a factor of many levels carries much by chance. None is
-    less than 0. Source: Kelley 1935, Proceedings of the National Academy of Sciences 21.
+    less than 0. A factor has no share where all cells that differ in it alone are equal in every
+    seed, whatever other factors it overlaps with. Source: Kelley 1935, Proceedings of the National
+    Academy of Sciences 21.
 
     Columns: ``factor``, ``metric``, ``share`` (0 to 1; NaN if the cells do not differ, or a single
     seed tells no noise), ``balanced``, ``n_cells``, ``n_dropped`` (cells that lack a seed). Only
@@ -40,11 +47,14 @@ def share_of_variance(frames: Frames, data: Panel | None = None) -> pd.DataFrame
         balanced = bool(whole.any()) and _balanced(kept)
         total = float(((means - means.mean()) ** 2).sum()) if _differ(means) else 0.0
         known = total > 0 and (data.exact[index] or len(data.seeds) > 1)
-        for factor, code in zip(factors, kept, strict=True):
+        least = ROUNDING if data.exact[index] else RESOLUTION
+        for place, (factor, code) in enumerate(zip(factors, kept, strict=True)):
             share = np.nan
-            if known:
-                found = _between(means, code) - _by_chance(values, code)
-                share = float(np.clip(found / total, 0.0, 1.0))
+            if known and _changes_nothing(values, kept[:place] + kept[place + 1 :], least):
+                share = 0.0
+            elif known:
+                found = (_between(means, code) - _by_chance(values, code)) / total
+                share = float(np.clip(found, 0.0, 1.0)) if found > _NOTHING else 0.0
             rows.append((factor, metric, share, balanced, len(means), len(whole) - len(means)))
     return pd.DataFrame.from_records(rows, columns=_COLUMNS)
 
@@ -52,6 +62,21 @@ def share_of_variance(frames: Frames, data: Panel | None = None) -> pd.DataFrame
 def _differ(means: NDArray[np.float64]) -> bool:
     """Whether cells differ by more than rounding."""
     return len(means) > 0 and bool(np.ptp(means) > ROUNDING * np.abs(means).max())
+
+
+def _changes_nothing(
+    values: NDArray[np.float64], others: list[NDArray[np.intp]], least: float
+) -> bool:
+    """Whether cells (cells, S) that are equal in all other factors are equal, and some are."""
+    alike = np.stack(others, axis=1) if others else np.zeros((len(values), 0), dtype=np.intp)
+    group = equal_rows(alike)
+    if np.bincount(group).max() == 1:
+        return False
+    highest = np.full((group.max() + 1, values.shape[1]), -np.inf)
+    lowest = -highest
+    np.maximum.at(highest, group, values)
+    np.minimum.at(lowest, group, values)
+    return bool((highest - lowest).max() <= least * np.abs(values).max())
 
 
 def _by_chance(values: NDArray[np.float64], code: NDArray[np.intp]) -> float:

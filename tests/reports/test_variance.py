@@ -74,3 +74,34 @@ def test_unbalanced_cells_are_said_to_be() -> None:
 def test_no_variance_has_no_shares() -> None:
     shares = share_of_variance(make_frames(FACTORS, {"x": np.ones((6, 2))}))
     assert pd.isna(shares["share"]).all()
+
+
+def test_a_factor_that_changes_nothing_has_no_share() -> None:
+    """Means that add up in another order differ by rounding, and cells that lack by much more."""
+    own = np.random.default_rng(3).normal(5, 0.1, size=(1, 3, 3)) + np.arange(3)[:, None]
+    frames = make_frames(FACTORS, {"x": np.broadcast_to(own, (2, 3, 3)).reshape(6, 3)})
+    shares = share_of_variance(frames).set_index("factor")["share"]
+    assert shares["norm"] == 0
+    assert shares["size"] > 0.1
+    frames = replace(frames, metrics=frames.metrics[frames.metrics["cell"] != "1".zfill(16)])
+    shares = share_of_variance(frames).set_index("factor")["share"]
+    assert shares["norm"] == 0
+    assert shares["size"] > 0.1
+
+
+def test_a_share_that_rounding_leaves_is_none() -> None:
+    """Levels whose means are equal, as what they do in one half they undo in the other."""
+    change = np.array([0.1, 0.7, -0.8])
+    values = np.concatenate([1000.3 + change, 1000.3 - change])[:, None] + np.zeros((6, 3))
+    frames = make_frames(FACTORS, {"x": values})
+    shares = share_of_variance(frames)["share"]
+    assert shares.to_list() == [0, 0]
+
+
+def test_a_factor_without_a_pair_is_not_said_to_change_nothing() -> None:
+    values = np.random.default_rng(1).normal(size=(6, 4)) + np.repeat([0, 5], 3)[:, None]
+    frames = make_frames(FACTORS, {"x": values})
+    unpaired = frames.cells["cell"].iloc[[0, 1, 5]]
+    kept = frames.metrics[frames.metrics["cell"].isin(unpaired)]
+    shares = share_of_variance(replace(frames, metrics=kept)).set_index("factor")["share"]
+    assert shares["norm"] > 0.5
