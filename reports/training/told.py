@@ -28,6 +28,7 @@ from reports.ranking import BUDGET, importance
 from reports.records import records
 from reports.training.disagreements import disagreements
 from reports.training.names import AT_BEST_RATE, LEARNING_RATE, MEASURE
+from reports.training.rate_differences import rate_differences
 from reports.wording import counted
 
 if TYPE_CHECKING:
@@ -90,7 +91,8 @@ def rate_findings(frames: Frames, compared: "Compared", beside: Cautions) -> lis
     info = frames.metric_info[frames.metric_info["form"] == "metric"]
     units = dict(zip(info["metric"], info["unit"], strict=True))
     own = compared.at_best.effects
-    return list(disagreements(compared.effects, own, compared.common, units, beside))
+    apart = rate_differences(compared.data, compared.at_best)
+    return list(disagreements(compared.effects, own, compared.common, apart, units, beside))
 
 
 def findings_at_best_rate(effects: pd.DataFrame, at_best: "AtBestRate") -> list[Finding]:
