@@ -29,7 +29,8 @@ class Glance:
 class Finding:
     """A claim, what supports it, and the figures; a figure that it does not have is None.
 
-    ``glance`` is of what leads on its metric alone.
+    ``glance`` is of what leads on its metric alone; ``exact`` says that no seed changes the metric,
+    so that it was known before anything ran.
 
     ``estimate``, ``low`` and ``high`` are as in the table of effects: a ratio or a difference.
     """
@@ -48,6 +49,7 @@ class Finding:
     n_pairs: int | None = None
     n_seeds: int | None = None
     n_dropped: int | None = None
+    exact: bool = False
     glance: Glance | None = None
 
     @property
@@ -79,5 +81,6 @@ def finding_of(
         n_pairs=int(row.n_pairs),
         n_seeds=int(row.n_seeds),
         n_dropped=int(row.n_dropped),
+        exact=bool(row.exact),
         glance=glance,
     )

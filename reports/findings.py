@@ -51,7 +51,8 @@ def state_findings(
     """What a run shows about its primary metrics, largest effects first.
 
     For each metric: which factor leads; then effects that depend on the other factors so that none
-    is left on average; then the other shown effects, all ordered by size; then interactions that
+    is left on average; then the other shown effects, all ordered by size, but those of metrics that
+    no seed changes after what was measured, and last those with a caution; then interactions that
     none of them tells; then what cannot be concluded, what lies inside seed noise, and a count of
     exploratory effects. Where the run has a placebo one finding says what it shows: before all
     others where that is more than nothing, else with the exploratory ones.
@@ -155,20 +156,23 @@ def _effects(
         return finding_of(row, kind, claim, support_of(row, budget, held), brief)
 
     found: list[Finding] = []
-    leaders = set()
-    for _, rows in primary.groupby("metric", sort=False):
-        lead = leading(rows)
-        if lead is not None:
-            first = lead.row
-            if (first.factor, first.level, first.metric) in beside:
-                continue
-            before = f"{lead.words}; " if lead.words else ""
-            found.append(told(first, MOST, before, lead.rivals))
-            leaders.add(first.Index)
-    cancelled = records(primary[primary["depends"] & ~primary["shown"]])
-    found += [told(row, DEPENDS) for row in cancelled]
-    shown = records(primary[primary["shown"]])
-    return found + [told(row, EFFECT) for row in shown if row.Index not in leaders]
+    leads = [leading(rows) for _, rows in primary.groupby("metric", sort=False)]
+    sure = [lead for lead in leads if lead and place_of(lead.row, beside)[0] == 0]
+    leaders = {lead.row.Index for lead in sure}
+    for lead in sorted(sure, key=lambda lead: place_of(lead.row, beside)):
+        before = f"{lead.words}; " if lead.words else ""
+        found.append(told(lead.row, MOST, before, lead.rivals))
+    ordered = sorted(records(primary), key=lambda row: place_of(row, beside))
+    found += [told(row, DEPENDS) for row in ordered if row.depends and not row.shown]
+    rest = [row for row in ordered if row.shown and row.Index not in leaders]
+    return found + [told(row, EFFECT) for row in rest]
+
+
+def place_of(row: Any, beside: Cautions) -> tuple[bool, bool, float]:
+    """Where an effect stands among others: what is no evidence last, before it what is exact, and
+    the largest first. ``weight`` is `reports.ranking.importance`."""
+    caution = (row.factor, row.level, row.metric) in beside
+    return caution, bool(row.exact), -float(row.weight)
 
 
 def _interactions(

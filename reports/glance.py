@@ -5,7 +5,7 @@ from typing import Any
 
 from reports.finding import DEPENDS, NOISE, UNDECIDED, Finding, Glance
 from reports.listing import Table, make_table
-from reports.sentences import figure, level_names, others, tells_range
+from reports.sentences import figure, level_names, others, relative, tells_range
 from reports.where import NOWHERE
 from reports.wording import PERCENT, bounds, counted, listed, short
 
@@ -30,9 +30,10 @@ def glance_of(row: Any, units: dict[str, str], places: str, rivals: Sequence[str
         rivals: Factors that may matter as much.
     """
     level, reference = level_names(row)
+    much = figure(row, units) + (relative(row) if row.exact else "")
     return Glance(
         matters=f"{short(row.factor)}: {reference} → {level}",
-        much=figure(row, units) + (" on average" if tells_range(row) else ""),
+        much=much + (" on average" if tells_range(row) else ""),
         sure=_sure(row, places),
         rivals=tuple(map(short, rivals)),
     )
@@ -53,9 +54,13 @@ def _sure(row: Any, places: str) -> str:
 
 
 def glance_section(findings: Sequence[Finding]) -> Table | None:
-    """A row a primary metric, in the order in which findings speak of them; None without any."""
+    """A row a primary metric, in the order in which findings speak of them; None without any.
+
+    First those on which something leads; last those that no seed changes.
+    """
     kinds: dict[str, set[str]] = {}
     leads: dict[str, Glance] = {}
+    exact = {finding.metric for finding in findings if finding.exact}
     for finding in findings:
         if finding.metric is None:
             continue
@@ -63,7 +68,7 @@ def glance_section(findings: Sequence[Finding]) -> Table | None:
         if finding.glance is not None:
             leads[finding.metric] = finding.glance
     rows, classes = [], []
-    for metric in sorted(kinds, key=lambda one: one not in leads):
+    for metric in sorted(kinds, key=lambda one: (one in exact, one not in leads)):
         lead = leads.get(metric)
         if lead is not None:
             rivals = listed(list(lead.rivals), limit=MAX_RIVALS) or _NONE

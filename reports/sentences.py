@@ -38,7 +38,7 @@ def claim_of(
     """
     said = figure(row, units)
     verb = f"makes it {said} as large" if said.endswith("times") else f"changes it by {said}"
-    verb += _relative(row)
+    verb += relative(row)
     if tells_range(row):
         verb += " on average"
     extra = _budget(row, budget)
@@ -58,7 +58,7 @@ def figure(row: Any, units: dict[str, str]) -> str:
     return f"{change(row.estimate, row.scale, row.low, row.high)}{unit}"
 
 
-def _relative(row: Any) -> str:
+def relative(row: Any) -> str:
     """A difference as a share of the reference; nothing where that says nothing."""
     # Beside a mean close to zero a percentage says nothing, and nothing is less than all of it.
     most = _MOST_SHARE if row.estimate > 0 else 1.0
@@ -76,7 +76,7 @@ def seen(row: Any, units: dict[str, str]) -> str:
     said = figure(row, units)
     if said.endswith("times"):
         return f"{contrast(row)} was {said} as large {where}"
-    return f"{contrast(row)} differed by {said}{_relative(row)} {where}"
+    return f"{contrast(row)} differed by {said}{relative(row)} {where}"
 
 
 def cancels(row: Any, units: dict[str, str], places: str = "") -> str:

@@ -68,6 +68,7 @@ def noise(primary: pd.DataFrame, beside: Cautions) -> Iterator[Finding]:
                     support=f"{seeds}{lost}",
                     metric=str(metric),
                     n_dropped=n_dropped,
+                    exact=bool(group["exact"].all()),
                 )
 
 

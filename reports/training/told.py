@@ -21,7 +21,7 @@ from reports.finding import (
     UNDECIDED,
     Finding,
 )
-from reports.findings import state_findings
+from reports.findings import place_of, state_findings
 from reports.frames import Frames
 from reports.pairs import pairs
 from reports.ranking import BUDGET, importance
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from reports.training.compared import AtBestRate, Compared
 
 _ORDER = (RATES, MOST, DEPENDS, EFFECT, INTERACTION, UNDECIDED, NOISE, EXPLORATORY, PLACEBO)
+Place = tuple[bool, bool, float]
+_FIRST: Place = (False, False, 0.0)
 _OF_EFFECTS = (MOST, DEPENDS, EFFECT, INTERACTION, UNDECIDED)
 
 
@@ -69,8 +71,8 @@ def all_findings(
         return _after_warnings(first, findings)
     averaged = _averaged(frames, findings, len(at_best.rates.rates))
     own = compared.findings_at_best_rate
-    weights = _weights(compared.effects) | _weights(at_best.effects)
-    merged = heapq.merge(_ranked(averaged, weights), _ranked(own, weights), key=lambda one: one[0])
+    places = _places(compared.effects, beside) | _places(at_best.effects, at_best.beside)
+    merged = heapq.merge(_ranked(averaged, places), _ranked(own, places), key=lambda one: one[0])
     first += compared.rate_findings
     return _after_warnings(first, [finding for _, finding in merged])
 
@@ -163,20 +165,20 @@ def _averaged(frames: Frames, findings: Sequence[Finding], n_rates: int) -> list
     ]
 
 
-def _weights(effects: pd.DataFrame) -> dict[tuple[str, str, str], float]:
+def _places(effects: pd.DataFrame, beside: Cautions) -> dict[tuple[str, str, str], Place]:
     weighed = records(effects.assign(weight=importance(effects)))
-    return {(row.factor, row.level, row.metric): float(row.weight) for row in weighed}
+    return {(row.factor, row.level, row.metric): place_of(row, beside) for row in weighed}
 
 
 def _ranked(
-    findings: list[Finding], weights: Mapping[tuple[str, str, str], float]
-) -> Iterator[tuple[tuple[int, float], Finding]]:
-    """Each finding with its place: by kind, and effects the largest first."""
+    findings: list[Finding], places: Mapping[tuple[str, str, str], Place]
+) -> Iterator[tuple[tuple[int, Place], Finding]]:
+    """Each finding with its place: by kind, and effects as `reports.findings.place_of` says."""
     for number, one in enumerate(findings):
         place = _ORDER.index(one.kind)
         if one.kind == PLACEBO and number == 0 and len(findings) > 1:
             place = -1  # before all others it is a warning
-        size = 0.0
+        among = _FIRST
         if one.kind in (MOST, DEPENDS, EFFECT):
-            size = weights.get((one.factor or "", one.level or "", one.metric or ""), 0.0)
-        yield (place, -size), one
+            among = places.get((one.factor or "", one.level or "", one.metric or ""), _FIRST)
+        yield (place, among), one

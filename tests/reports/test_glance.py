@@ -101,3 +101,15 @@ def test_one_seed_is_no_certainty() -> None:
         frames, trials=frames.trials[one], metrics=frames.metrics[frames.metrics["seed"] == 0]
     )
     assert rows(frames) == [["x", "no conclusion", "—", "see below"]]
+
+
+def test_what_was_known_before_anything_ran_comes_last() -> None:
+    """A count of parameters, however large; a difference tells its share, as its finding does."""
+    counts = np.repeat([[1000.0], [1000.0], [871.0], [871.0]], 4, axis=1)
+    small = np.exp(np.array([0, 0, 0.05, 0.05])[:, None] + NOISE_OF / 50)
+    frames = make_frames(TWO_BY_TWO, {"parameters": counts, "x": small, "still": NOISE_OF})
+    said = rows(frames)
+    assert [row[0] for row in said] == ["x", "still", "parameters"]
+    assert said[2][2:4] == ["-129 unit, 12.9 % less", "exact"]
+    constant = make_frames(TWO_BY_TWO, {"count": np.ones((4, 4)), "still": NOISE_OF})
+    assert [row[0] for row in rows(constant)] == ["still", "count"]
