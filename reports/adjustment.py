@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reports.intervals import half_widths, p_values
+from reports.possible import clipped
 from reports.variation import ROUNDING
 
 Floats = NDArray[np.float64]
@@ -23,7 +24,8 @@ def with_intervals(table: pd.DataFrame, families: Sequence[Family]) -> pd.DataFr
 
     ``estimate``, ``low``, ``high``, ``pair_low`` and ``pair_high`` are differences in the metric's
     unit on a linear scale, ratios on a log scale; ``within_noise`` says that the interval contains
-    no effect. An exact metric's interval has no width. Where there is none (`estimated_rows`) its
+    no effect. An exact metric's interval has no width, and that of a share ends where shares do
+    (`reports.possible`). Where there is none (`estimated_rows`) its
     ends are NaN, and ``within_noise`` is NA.
     """
     mean = table["mean"].to_numpy(dtype=np.float64)
@@ -42,14 +44,14 @@ def with_intervals(table: pd.DataFrame, families: Sequence[Family]) -> pd.DataFr
     log = (table["scale"] == "log").to_numpy(dtype=bool)
     bounds = {
         "estimate": mean,
-        "low": mean - half,
-        "high": mean + half,
+        "low": clipped(mean - half, table),
+        "high": clipped(mean + half, table),
         "pair_low": table["smallest"].to_numpy(dtype=np.float64),
         "pair_high": table["largest"].to_numpy(dtype=np.float64),
     }
     with np.errstate(over="ignore"):  # a bound too wide for a float is infinite
         columns = {name: np.where(log, np.exp(bound), bound) for name, bound in bounds.items()}
-    worked = ["mean", "error", "steady", "smallest", "largest"]
+    worked = ["mean", "error", "steady", "smallest", "largest", "largest_difference"]
     return table.drop(columns=worked).assign(**columns, within_noise=noise)
 
 

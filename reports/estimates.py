@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from reports.pairs import Contrast
 from reports.panel import REASONS, Panel
+from reports.possible import largest_difference
 from reports.variation import ROUNDING, pair_means
 
 Floats = NDArray[np.float64]
@@ -63,7 +64,8 @@ def estimates(
 ) -> pd.DataFrame:
     """A row for each contrast and metric: the mean over complete groups, and how seeds scatter.
 
-    Columns: `names`, ``metric``, ``scale``, ``better``, ``primary``, ``exact``, ``unchanged``,
+    Columns: `names`, ``metric``, ``scale``, ``better``, ``primary``, ``exact``,
+    ``largest_difference`` (`reports.possible`), ``unchanged``,
     ``mean`` and its ``error`` (on the seeds' means over groups; NaN with one seed), ``smallest``
     and ``largest`` (mean of a group over seeds), ``same_sign``, ``reference_mean``, ``differs``
     (whether groups do by more than rounding), ``steady`` (three seeds or more change the values of
@@ -85,6 +87,8 @@ def estimates(
     for name in (*_TEXTS, "primary"):
         table[name] = np.tile(data.info[name].to_numpy(), len(contrasts))
     table["exact"] = np.tile(data.exact, len(contrasts))
+    n_cells = len((contrasts or [nothing])[0].cells)
+    table["largest_difference"] = np.tile(largest_difference(data, n_cells), len(contrasts))
     n_rows = n_metrics * len(contrasts)
     table |= {name: np.concatenate([part[name] for part in parts])[:n_rows] for name in parts[0]}
     texts = {name: object for name, column in table.items() if column.dtype.kind not in "bif"}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from reports.wording import MINUS, PERCENT, number
+from reports.wording import MINUS, PERCENT, number, told_end
 
 STAR, DAGGER, NOT_GIVEN = "*", "†", "—"
 _PERCENT_BELOW = 0.2  # a wider ratio is told by the ends of its interval
@@ -74,13 +74,11 @@ def level_entry(row: Any, reference: float, best: bool, flagged: bool) -> Entry:
 
 
 def _half(row: Any, reference: float) -> float:
-    """Half the interval in the metric's unit, its longer half where ratios are compared."""
+    """Half the interval in the metric's unit, the longer one of an interval that is not even."""
     if row.exact or math.isnan(row.low):
         return math.nan
-    if row.scale == "log":
-        with_ends = (row.high - row.estimate, row.estimate - row.low)
-        return float(max(with_ends) * reference)
-    return float((row.high - row.low) / 2)
+    longer = float(max(row.high - row.estimate, row.estimate - row.low))
+    return longer * reference if row.scale == "log" else longer
 
 
 def _width(row: Any, reference: float, half: float) -> str:
@@ -93,7 +91,8 @@ def _width(row: Any, reference: float, half: float) -> str:
     share = half / (reference * row.estimate)
     if share < _PERCENT_BELOW:
         return f"± {number(100 * share, _WIDTH_DIGITS)}{PERCENT}"
-    return f"[{number(row.low * reference)}, {number(row.high * reference)}]"
+    low, high = (told_end(end, row.estimate) for end in (row.low, row.high))
+    return f"[{low[0]}{number(low[1] * reference)}, {high[0]}{number(high[1] * reference)}]"
 
 
 def _mean(mean: float, half: float) -> str:

@@ -72,7 +72,7 @@ def _level(row: Any, unit: str, names: Mapping[str, str] | None) -> str:
         return name
     written = f" {unit}" if unit and row.scale == "linear" else ""
     if row.within_noise:
-        return f"{name} ({bounds(row.low, row.high, row.scale)}{written})"
+        return f"{name} ({bounds(row.low, row.high, row.scale, row.estimate)}{written})"
     if row.exact:
         return f"{name} ({change(row.estimate, row.scale)}{written})"
     within = bounds(row.low, row.high, row.scale, row.estimate)

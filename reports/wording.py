@@ -12,6 +12,9 @@ SHORT = 40
 MINUS = "\u2212"
 PERCENT = "\u00a0%"  # never at the start of a line
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+MOST_TIMES = 1000.0
+"""Ratios that an interval ends beyond, either way, are no figures but a lack of data."""
+
 _SMALL_CHANGE = 0.2  # below it a ratio reads better as a percentage
 DIGITS = 3
 _MOST_DIGITS = 9
@@ -64,15 +67,34 @@ def change(value: float, scale: str, low: float = math.nan, high: float = math.n
 def bounds(low: float, high: float, scale: str, beside: float = math.nan) -> str:
     """An interval: ``2.10 to 2.30 times``; a bound beyond all numbers is said in words.
 
-    It has the unit and the digits of the estimate ``beside`` it.
+    It has the unit and the digits of the estimate ``beside`` it. Of a ratio within a thousandfold
+    it is told no further: ``under 0.001 to over 1,000 times``.
     """
+    cut = ["", ""]
+    if scale == "log":
+        (cut[0], low), (cut[1], high) = (told_end(end, beside) for end in (low, high))
     together = [low, high, beside]
     if math.isinf(high):
         return f"{_write(low, scale, together)} to beyond all bounds"
     if math.isinf(low):
         return f"from beyond all bounds to {_write(high, scale, together)}"
-    said = f"{_write(low, scale, together)} to {_write(high, scale, together)}"
+    said = " to ".join(
+        f"{word}{number(end, 1) if word else _write(end, scale, together)}"
+        for word, end in zip(cut, (low, high), strict=True)
+    )
     return said + ("" if _small(together, scale) else _times(scale))
+
+
+def told_end(end: float, estimate: float) -> tuple[str, float]:
+    """The end of a ratio's interval: with a word before it where it is cut at a thousandfold.
+
+    An estimate beyond that is measured, and so near are the ends of its interval.
+    """
+    if not 1 / MOST_TIMES <= estimate <= MOST_TIMES:
+        return "", end
+    if end < 1 / MOST_TIMES:
+        return "under ", 1 / MOST_TIMES
+    return ("over ", MOST_TIMES) if end > MOST_TIMES else ("", end)
 
 
 def span(low: float, high: float, scale: str) -> str:

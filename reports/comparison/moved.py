@@ -16,6 +16,7 @@ from reports.frames import Frames
 from reports.intervals import false_coverage_levels, half_widths, holm_levels, p_values
 from reports.pairs import Contrast, pairs
 from reports.panel import Panel, panel
+from reports.possible import clipped
 
 KEY = ["factor", "level", "reference", "metric"]
 PAIRED, APART = "paired", "apart"
@@ -87,7 +88,17 @@ def _caution(said: Sequence[Cautions], key: tuple[str, str, str]) -> str:
     return "; ".join(f"{run}: {text}" for run, text in zip(runs, found, strict=True) if text)
 
 
-_WORKED = ("mean", "error", "degrees", "unchanged", "steady", "lost", "n_pairs", "n_seeds")
+_WORKED = (
+    "mean",
+    "error",
+    "degrees",
+    "unchanged",
+    "steady",
+    "lost",
+    "n_pairs",
+    "n_seeds",
+    "largest_difference",
+)
 _LOST = [DROPPED[reason] for reason in ("diverged", "failed", "no value")]
 
 
@@ -177,6 +188,7 @@ def _apart(first: Frames, second: Frames, panels: Sequence[Panel]) -> pd.DataFra
         lost=np.logical_or.reduce(lost),
         n_pairs=np.minimum(both["n_pairs_1"], both["n_pairs_2"]),
         n_seeds=np.minimum(both["n_seeds_1"], both["n_seeds_2"]),
+        largest_difference=both["largest_difference_1"] + both["largest_difference_2"],
     )
 
 
@@ -213,8 +225,12 @@ def _with_intervals(table: pd.DataFrame) -> pd.DataFrame:
         half[family] = half_widths(error[family], degrees[family], levels)
         noise[family] = ~rejected
     log = (table["scale"] == "log").to_numpy(dtype=bool)
-    ends = {"estimate": mean, "low": mean - half, "high": mean + half}
+    ends = {
+        "estimate": mean,
+        "low": clipped(mean - half, table),
+        "high": clipped(mean + half, table),
+    }
     with np.errstate(over="ignore"):
         columns = {name: np.where(log, np.exp(end), end) for name, end in ends.items()}
-    worked = ["mean", "error", "degrees", "steady"]
+    worked = ["mean", "error", "degrees", "steady", "largest_difference"]
     return table.drop(columns=worked).assign(**columns, within_noise=noise)

@@ -15,7 +15,7 @@ from reports.plots.axis import difference_axis, ratio_axis
 from reports.plots.style import LIGHT, WIDTH, Theme, drawable
 from reports.ranking import depends_on_others, has_survivors_only, importance, size
 from reports.records import records
-from reports.wording import bounds, change, counted, counted_range, short, span
+from reports.wording import MOST_TIMES, bounds, change, counted, counted_range, short, span
 
 MAX_ROWS = 30
 DAGGER = " †"
@@ -200,11 +200,16 @@ def _handle(status: str, theme: Theme) -> Line2D:
 
 
 def _span_of(table: pd.DataFrame) -> tuple[float, float]:
-    """The ends of the axis: zero, estimates, ranges, and intervals up to three times as far."""
+    """The ends of the axis: zero, estimates, ranges, and intervals up to three times as far, ratios
+    no further than a thousandfold."""
     pairs = table.loc[table["depends"], ["x_pair_low", "x_pair_high"]].to_numpy(dtype=np.float64)
     sure = np.append(table["x"].to_numpy(dtype=np.float64), pairs)
     sure = sure[np.isfinite(sure)]
-    cut = 3 * float(np.abs(sure).max(initial=0.0))
+    furthest = float(np.abs(sure).max(initial=0.0))
+    cut = 3 * furthest
+    if (table["scale"] == "log").all():
+        most = max(math.log(MOST_TIMES), furthest)
+        cut = min(cut, most) if cut > 0 else most
     ends = np.append(table[["x_low", "x_high"]].to_numpy(dtype=np.float64), sure)
     if cut > 0:
         ends = np.clip(ends, -cut, cut)

@@ -67,7 +67,7 @@ def noise(frames: Frames, n_seeds: int, rng: np.random.Generator, runs: int) -> 
 def panel_of(values: Floats, *, primary: bool | Sequence[bool] = True) -> Panel:
     """A panel whose metrics are the simulations (runs, C, S)."""
     runs, _, n_seeds = values.shape
-    info = pd.DataFrame({"metric": [f"m{i}" for i in range(runs)], "scale": "linear"})
+    info = pd.DataFrame({"metric": [f"m{i}" for i in range(runs)], "scale": "linear", "unit": ""})
     return Panel(
         info=info.assign(better="neither", primary=primary),
         seeds=np.arange(n_seeds),

@@ -146,6 +146,20 @@ def test_intervals_beyond_the_axis_are_cut() -> None:
     assert {"<", ">"} <= markers
 
 
+def test_ratios_are_told_up_to_a_thousandfold_and_the_axis_ends_there() -> None:
+    """Two seeds 100 apart in logarithms say next to nothing; the estimate is none at all."""
+    values = np.exp([[0.0, 0.0], [100.0, -100.0]])
+    effects = comparisons(make_frames({"f": ["a", "b"]}, {"x": values}, scale="log"))
+    table = effects_table(effects, "x")
+    assert table["x_high"].iloc[0] > 1000
+    (axes,) = plot_effects(table, unit="").axes
+    low, high = axes.get_xlim()
+    assert np.log(1000) < high < np.log(2500)
+    assert low == -high
+    (said,) = [text.get_text() for text in axes.texts]
+    assert said == "1 times  (under 0.001 to over 1,000 times)"
+
+
 def test_profile_means_and_band(frames: Frames) -> None:
     table = profile_table(frames, "gradient_flow.sensitivity", ["placement", "activation"])
     assert table is not None

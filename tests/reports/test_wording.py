@@ -50,6 +50,18 @@ def test_numbers_that_differ_are_written_differently() -> None:
     assert bounds(4, 4, "linear", 4) == "+4 to +4"
 
 
+def test_ends_of_ratios_beyond_a_thousandfold_are_told_as_such() -> None:
+    assert bounds(1.43e-55, 7.05e54, "log", 1.0) == "under 0.001 to over 1,000 times"
+    assert bounds(0.5, float("inf"), "log", 2.0) == "0.500 to over 1,000 times"
+    assert bounds(0.0, 3.0, "log", 1.0) == "under 0.001 to 3 times"
+    assert bounds(0.0011, 999.0, "log", 1.0) == "0.00110 to 999 times"
+    assert change(1.0, "log", 1.43e-55, 7.05e54) == "1 times"
+    # What was measured beyond is no lack of data, and a difference has no such end.
+    assert bounds(4000.0, 6000.0, "log", 5000.0) == "4,000 to 6,000 times"
+    assert bounds(-5e54, 7e54, "linear", 1.0) == "−5·10⁵⁴ to +7·10⁵⁴"
+    assert span(0.0001, 5000.0, "log") == "from 1·10⁻⁴ to 5,000 times"
+
+
 LONG = "gqa(n_kv_heads=2, qk_norm={}, window=256, dropout=0.0)"
 
 
