@@ -84,15 +84,15 @@ def _half(row: Any, reference: float) -> float:
 def _width(row: Any, reference: float, half: float) -> str:
     if math.isnan(half):
         return ""
-    if not math.isfinite(half):
-        return "± ∞"
     if row.scale == "linear":
-        return f"± {_rounded(half, _places(half))}"
+        return f"± {_rounded(half, _places(half))}" if math.isfinite(half) else "± ∞"
+    ends = [told_end(end, row.estimate) for end in (row.low, row.high)]
     share = half / (reference * row.estimate)
     if share < _PERCENT_BELOW:
         return f"± {number(100 * share, _WIDTH_DIGITS)}{PERCENT}"
-    low, high = (told_end(end, row.estimate) for end in (row.low, row.high))
-    return f"[{low[0]}{number(low[1] * reference)}, {high[0]}{number(high[1] * reference)}]"
+    if not all(math.isfinite(end) for _, end in ends):
+        return "± ∞"
+    return f"[{', '.join(f'{word}{number(end * reference)}' for word, end in ends)}]"
 
 
 def _mean(mean: float, half: float) -> str:

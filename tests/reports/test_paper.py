@@ -73,6 +73,14 @@ def test_a_wide_ratio_has_the_ends_of_its_interval() -> None:
     )
 
 
+def test_an_end_beyond_a_thousandfold_is_no_figure() -> None:
+    values = np.exp([[0.0, 0.0], [100.0, -100.0]])
+    assert (
+        entries(one_factor(values, "log"))["norm", "b", "x ↓"].width
+        == "[under 0.00100, over 1,000]"
+    )
+
+
 def test_the_baseline_comes_first_whatever_its_place_in_the_grid() -> None:
     frames = one_factor(np.random.default_rng(0).normal(5, 0.3, (3, 4)))
     moved = frames.factors.assign(baseline=frames.factors["level"] == "c")
