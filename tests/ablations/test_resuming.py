@@ -11,6 +11,7 @@ import pytest
 
 import ablations
 from ablations import cli, engine
+from ablations.commands import running
 from ablations.results import MeasureResult, State, TrialResult
 from ablations.resuming import Standing
 from ablations.sources import Sources
@@ -136,7 +137,7 @@ def test_the_command_says_it_before_and_after(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     catalog = followed_by()
-    monkeypatch.setattr(cli, "_installed", lambda plugins: catalog)
+    monkeypatch.setattr(running, "installed", lambda plugins: catalog)
     Path("grid.yaml").write_text(ablations.load_grid(GRID, catalog).text)
     command = ["run", "grid.yaml", "--executor", "inline"]
     assert cli.run_command_line(command) == 1
