@@ -197,8 +197,9 @@ class Cells {
       numeric: !this.isName(column),
     }));
     return [heads, ...rows.map((row) => shown.map((column) => {
-      const cell = row.cells[column];
-      return { text: cell.textContent, value: exact ? cell.dataset.v : undefined };
+      const { textContent: text, dataset } = row.cells[column];
+      const none = text === "—" && !this.isName(column); // a program reads it as an empty field
+      return { text, value: exact ? (dataset.v ?? (none ? "" : undefined)) : undefined };
     }))];
   }
 
