@@ -118,8 +118,9 @@ def best_rates_section(table: pd.DataFrame, *, optimistic: bool) -> Table:
         "As there is one seed, it is also the chosen rate, on the seed that it is looked at, which "
         "is optimistic. "
         if optimistic
-        else "For each seed a rate is chosen by the other seeds alone; the loss, and how many seeds "
-        "learnt, are those at the chosen rates, where a seed may do worse than at the best one. "
+        else "For each seed a rate is chosen by the other seeds alone; the loss, and how many "
+        "seeds learnt, are those at the chosen rates, where a seed may do worse than at the best "
+        "one. "
     )
     caption = (
         "Best rate: the learning rate with the lowest "
