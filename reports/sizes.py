@@ -119,7 +119,7 @@ def raw_note(name: str, raw: Mapping[str, str]) -> str:
     """What the caption of a raw metric or profile says; nothing of another."""
     if name not in raw:
         return ""
-    return f" {name} is raw: it changes with sizes ({raw[name]}), no evidence of flow by itself."
+    return f" {name} is raw: where sizes ({raw[name]}) differ it is no evidence of flow."
 
 
 def convention_of(name: str, raw: Mapping[str, str]) -> str:

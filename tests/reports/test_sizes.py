@@ -115,7 +115,7 @@ def test_words() -> None:
         "raw: sizes differ, so it is not evidence of flow under init = b (16 times)."
     )
     assert raw_note("raw", raw) == (
-        " raw is raw: it changes with sizes (size), no evidence of flow by itself."
+        " raw is raw: where sizes (size) differ it is no evidence of flow."
     )
     many = {("init", f"l{i}", "raw"): 2.0 for i in range(9)}
     assert raw_warning("raw", many).endswith("; and 3 more levels.")
@@ -145,7 +145,7 @@ def test_flags_stand_beside_the_figures() -> None:
         in figures["Effects on raw"].caption
     )
     assert figures["Effects on raw"].warning.startswith("raw: sizes differ, so it is not evidence")
-    assert "raw is raw: it changes with sizes (size)" in figures["Effects on raw"].caption
+    assert "raw is raw: where sizes (size) differ" in figures["Effects on raw"].caption
     assert figures["Effects on size"].warning == ""
 
 
