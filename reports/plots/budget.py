@@ -18,6 +18,8 @@ from reports.records import records
 from reports.wording import counted, listed, number, short
 
 MAX_ROWS = 24
+_NARROW = 0.02
+"""Of the axis: a shorter range hides behind its dot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +166,15 @@ def plot_budget(table: BudgetTable, frames: Frames, *, theme: Theme = LIGHT) -> 
     return figure
 
 
+def _drawn(table: BudgetTable) -> str:
+    """What dots and bars are, of those that can be seen."""
+    if not (table.rows["n"] > 1).any():
+        return "Dots: cells"
+    low, high = table.rows["low"], table.rows["high"]
+    seen = (high - low) > _NARROW * (high.max() - low.min())
+    return "Dots: means over the other factors" + ("; bars: their range" if seen.any() else "")
+
+
 def describe_budget(table: BudgetTable) -> tuple[str, str]:
     """Text alternative and caption of `plot_budget`."""
     smallest = next(records(table.rows.sort_values("low", kind="stable")))
@@ -178,7 +189,7 @@ def describe_budget(table: BudgetTable) -> tuple[str, str]:
     caption = (
         f"{table.metric} of {counted(cells, 'cell')}"
         + (f", by {by}" if by else "")
-        + ". Dots: means over the other factors; bars: their range."
+        + (f". {_drawn(table)}." if by else ".")
     )
     if table.n_all > MAX_ROWS:
         caption += (

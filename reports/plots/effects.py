@@ -114,7 +114,7 @@ def draw_effects(axes: Axes, table: pd.DataFrame, *, unit: str, theme: Theme) ->
     left, right = _span_of(table)
     axes.set_xlim(left, right)
     axes.axvline(0, color=theme.muted, linewidth=1, zorder=1)
-    ranged = table["depends"] & (_width_of_range(table) > _NARROW * (right - left))
+    ranged = _ranged(table)
     for row in records(table.assign(ranged=ranged)):
         _draw_row(axes, row, theme, left, right)
     axes.set_yticks(range(len(table)), [drawable(name, 38) for name in table["name"]])
@@ -214,8 +214,11 @@ def _span_of(table: pd.DataFrame) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _width_of_range(table: pd.DataFrame) -> "pd.Series[float]":
-    return table["x_pair_high"] - table["x_pair_low"]
+def _ranged(table: pd.DataFrame) -> "pd.Series[bool]":
+    """Of which effects the range over pairs is drawn: those where it is wide enough to be seen."""
+    left, right = _span_of(table)
+    width = table["x_pair_high"] - table["x_pair_low"]
+    return table["depends"] & (width > _NARROW * (right - left))
 
 
 def describe_effects(table: pd.DataFrame, metric: str, n_all: int) -> tuple[str, str]:
@@ -228,9 +231,11 @@ def describe_effects(table: pd.DataFrame, metric: str, n_all: int) -> tuple[str,
     seeds = counted_range(table["n_seeds"], "seed")
     caption = (
         f"Effects on {metric}, each level against its factor's baseline, all else equal; "
-        f"n = {pairs}, {seeds} a row. Lines: adjusted 95 % intervals, also in brackets."
+        f"n = {pairs}, {seeds} a row."
     )
-    if table["depends"].any():
+    if (table["low"].notna() & ~table["status"].isin(["exact", "unchanged"])).any():
+        caption += " Lines: adjusted 95 % intervals, also in brackets."
+    if _ranged(table).any():
         caption += (
             " Thin lines below, where wide enough to be seen: the range over pairs of effects that "
             "depend on the other factors."
