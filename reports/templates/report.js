@@ -36,6 +36,19 @@ function offerPictures() {
   }
 }
 
+// Boxes that are wider than their place: a shade at each side that hides something.
+
+function offerShades(box) {
+  const shade = () => {
+    const hidden = box.scrollWidth - box.clientWidth;
+    box.classList.toggle("more-before", box.scrollLeft > 1);
+    box.classList.toggle("more-after", box.scrollLeft < hidden - 1);
+  };
+  box.addEventListener("scroll", shade, { passive: true });
+  const sizes = new ResizeObserver(shade);
+  for (const sized of [box, ...box.children]) sizes.observe(sized);
+}
+
 // Tables as text. `grid` is a list of rows of {text, value, numeric}; its first row are the headings.
 
 // As in tables/*.csv: what a spreadsheet would run gets an apostrophe; a number only looks like it.
@@ -234,5 +247,6 @@ class Cells {
 const theme = byId("theme");
 if (theme) offerThemes(theme);
 offerPictures();
+document.querySelectorAll(".scroll").forEach(offerShades);
 const cellsTable = byId("cells-table");
 if (cellsTable) new Cells(cellsTable).offer();
