@@ -101,10 +101,13 @@ def flag(ratio: float) -> str:
     return f"sizes differ {times(ratio)}: not evidence of flow"
 
 
-def raw_warning(name: str, flags: Flags) -> str:
-    """What a reader must know before looking at a figure of raw values, or nothing."""
+def raw_warning(name: str, flags: Flags, names: Mapping[str, Mapping[str, str]]) -> str:
+    """What a reader must know before looking at a figure of raw values, or nothing.
+
+    ``names`` is `reports.pairs.told_levels` of the run.
+    """
     levels = [
-        f"{short(factor)} = {short(level)} ({times(ratio)})"
+        f"{short(factor)} = {names[factor][level]} ({times(ratio)})"
         for (factor, level, flagged), ratio in flags.items()
         if flagged == name
     ]

@@ -12,7 +12,15 @@ from reports.frames import Frames
 from reports.pairs import baseline_level, ordered_levels
 from reports.panel import panel
 from reports.plots.axis import value_axis
-from reports.plots.style import LIGHT, MAX_LEVELS, WIDTH, Theme, drawable, level_styles
+from reports.plots.style import (
+    LIGHT,
+    MAX_LEVELS,
+    WIDTH,
+    Theme,
+    drawable,
+    drawable_names,
+    level_styles,
+)
 from reports.ranking import size
 from reports.records import records
 from reports.wording import counted, listed, number, short
@@ -107,6 +115,7 @@ def plot_budget(table: BudgetTable, frames: Frames, *, theme: Theme = LIGHT) -> 
     hues = [hue for hue in hues if (table.rows["hue"] == hue).any()]
     spread = 0.32 / max(len(hues) - 1, 1)
     offsets = {hue: spread * (i - (len(hues) - 1) / 2) for i, hue in enumerate(hues)}
+    told = drawable_names(hues, 30)
     handles: list[Line2D] = []
     for hue in hues:
         rows = table.rows[table.rows["hue"] == hue]
@@ -118,7 +127,7 @@ def plot_budget(table: BudgetTable, frames: Frames, *, theme: Theme = LIGHT) -> 
             x=rows["mean"], y=y, color=color, marker=marker, s=44, ax=axes, legend=False, zorder=3
         )
         handles.append(
-            Line2D([], [], color=color, marker=marker, linestyle="none", label=drawable(hue, 30))
+            Line2D([], [], color=color, marker=marker, linestyle="none", label=told[hue])
         )
     base = table.rows[table.rows["baseline"]]
     for row in records(base):
@@ -145,7 +154,8 @@ def plot_budget(table: BudgetTable, frames: Frames, *, theme: Theme = LIGHT) -> 
             )
         )
     names = table.rows.drop_duplicates("place")["row"]
-    axes.set_yticks(range(n_rows), [drawable(name, 44) for name in names])
+    written = drawable_names(names, 44)
+    axes.set_yticks(range(n_rows), [written[name] for name in names])
     axes.set_ylim(n_rows - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x")
