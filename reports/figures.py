@@ -8,6 +8,7 @@ from reports.cautions import Cautions, cautions
 from reports.effects import EFFECT_COLUMNS
 from reports.frames import Frames
 from reports.maps import MapFigure, attention_maps
+from reports.pairs import told_levels
 from reports.plots.attention import describe_maps, plot_maps, unmasked
 from reports.plots.budget import budget_table, describe_budget, plot_budget
 from reports.plots.data import figure_data
@@ -36,7 +37,7 @@ def effect_figures(
     largest = weight.groupby(level=0).max()
     primary = primary.assign(largest=primary["metric"].map(largest).fillna(0.0))
     primary = primary.sort_values("largest", ascending=False, kind="stable")
-    raw, flags = scaling(frames), size_flags(frames, effects)
+    raw, flags, names = scaling(frames), size_flags(frames, effects), told_levels(frames)
     beside = cautions(frames, effects) if beside is None else beside
     drawings: list[Drawing] = []
     for row in records(primary):
@@ -46,7 +47,7 @@ def effect_figures(
             alt, caption = describe_effects(table, row.metric, int(estimated.sum()))
             plot = partial(plot_effects, table, unit=row.unit)
             caption += raw_note(row.metric, raw)
-            warning = raw_warning(row.metric, flags)
+            warning = raw_warning(row.metric, flags, names)
             told = table[list(EFFECT_COLUMNS)]
             data = figure_data(f"effects on {row.metric}", "tables/effects.csv", told)
             drawings.append(draw(plot, alt=alt, caption=caption, data=data, warning=warning))

@@ -14,7 +14,7 @@ from reports.frames import Frames
 from reports.glance import glance_of
 from reports.interactions import interaction_comparisons
 from reports.leading import leading
-from reports.pairs import levels_by_factor, pairs
+from reports.pairs import pairs, told_levels
 from reports.panel import Panel, panel
 from reports.placebo import of_placebo, placebo_claim, placebo_support
 from reports.ranking import (
@@ -30,7 +30,7 @@ from reports.sentences import cancels, claim_of, support_of, tells_range
 from reports.together import interaction_claim, interaction_support
 from reports.unshown import exploratory, noise, undecided
 from reports.where import where
-from reports.wording import PERCENT, distinct
+from reports.wording import PERCENT
 
 Names = dict[str, dict[str, str]]
 """By factor: each level as sentences write it."""
@@ -70,7 +70,7 @@ def state_findings(
     both = interaction_comparisons(frames, data) if interactions is None else interactions
     beside = cautions(frames, table) if beside is None else beside
     joint = joint_cautions(frames, both) if joint is None else joint
-    names = {factor: distinct(levels) for factor, levels in levels_by_factor(frames).items()}
+    names = told_levels(frames)
     table, both = _named(table, names), _named(both, names)
     table = table.assign(
         shown=beyond_noise(table),

@@ -8,6 +8,7 @@ import pandas as pd
 
 from reports.finding import UNDECIDED, Finding, finding_of
 from reports.frames import Frames
+from reports.pairs import told_levels
 from reports.panel import REASONS, Panel
 from reports.records import records
 from reports.sentences import contrast, dropped, level_names, ranked_last
@@ -80,8 +81,8 @@ def _place(frames: Frames, cells: "np.ndarray") -> str:
     if len(lost) == 1:
         return f"in the cell {short(str(lost['label'].iloc[0]), _LABEL)}"
     shared = [
-        f"{short(str(factor))} = {short(str(lost[factor].iloc[0]))}"
-        for factor in frames.factors["factor"].unique()
+        f"{short(factor)} = {names[str(lost[factor].iloc[0])]}"
+        for factor, names in told_levels(frames).items()
         if lost[factor].nunique() == 1 and frames.cells[factor].nunique() > 1
     ]
     return f"in {len(lost):,} of {counted(len(frames.cells), 'cell')}" + (

@@ -6,7 +6,7 @@ import pandas as pd
 
 from reports.frames import Frames
 from reports.listing import Table, make_table
-from reports.pairs import ordered_levels
+from reports.pairs import ordered_levels, told_levels
 from reports.wording import counted, number, short
 
 CANCELLED, LEAKS = "cancelled_probe", "leaks"
@@ -160,7 +160,7 @@ def where(frames: Frames, measure: str, marked: pd.DataFrame) -> str:
     found: list[tuple[float, float, str]] = []
     free: list[str] = []
     level = frames.cells.set_index("cell")
-    for factor in frames.factors["factor"].unique():
+    for factor, names in told_levels(frames).items():
         here = level.loc[marked["cell"], factor].value_counts()
         there = level.loc[asked["cell"], factor].value_counts()
         named = False
@@ -168,10 +168,12 @@ def where(frames: Frames, measure: str, marked: pd.DataFrame) -> str:
             inside, total = int(here.get(name, 0)), int(there.get(name, 0))
             if total and inside >= _MOST * n and inside * n_all > _MORE_OFTEN * n * total:
                 named = True
-                found.append((inside / n, inside / total, _share(inside, n, total, factor, name)))
+                found.append(
+                    (inside / n, inside / total, _share(inside, n, total, factor, names[name]))
+                )
         if not named:
             free += [
-                f"none with {short(factor)} = {short(name)}"
+                f"none with {short(factor)} = {names[name]}"
                 for name in ordered_levels(frames, factor)
                 if there.get(name, 0) and not here.get(name, 0)
             ]
@@ -184,4 +186,4 @@ def where(frames: Frames, measure: str, marked: pd.DataFrame) -> str:
 def _share(inside: int, n: int, total: int, factor: str, level: str) -> str:
     counted_ = f"all {n:,}" if inside == n else f"{inside:,} of {n:,}"
     of_level = "each of its trials" if inside == total else f"of its {total:,} trials"
-    return f"{counted_} with {short(factor)} = {short(level)} ({of_level})"
+    return f"{counted_} with {short(factor)} = {level} ({of_level})"

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reports.frames import Frames
+from reports.wording import distinct
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +93,11 @@ def levels_by_factor(frames: Frames) -> dict[str, list[str]]:
     for factor, level in zip(rows["factor"], rows["level"], strict=True):
         levels[str(factor)].append(str(level))
     return levels
+
+
+def told_levels(frames: Frames) -> dict[str, dict[str, str]]:
+    """By factor: each level as it is written, shortened so that no two of a factor are alike."""
+    return {factor: distinct(levels) for factor, levels in levels_by_factor(frames).items()}
 
 
 def level_codes(frames: Frames) -> NDArray[np.intp]:

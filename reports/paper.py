@@ -10,7 +10,7 @@ import pandas as pd
 
 from reports.cautions import Cautions
 from reports.frames import Frames
-from reports.pairs import levels_by_factor
+from reports.pairs import levels_by_factor, told_levels
 from reports.panel import Panel
 from reports.paper_entries import Entry, baseline_entry, level_entry
 from reports.paper_words import caption_of, conventions_of
@@ -92,7 +92,7 @@ def paper_tables(
                 groups=groups,
                 notes=(
                     *conventions_of(frames, chosen),
-                    *_said(shown, beside, PLACEBO in groups),
+                    *_said(shown, beside, told_levels(frames), PLACEBO in groups),
                 ),
             )
         )
@@ -147,12 +147,17 @@ def _heading(data: Panel, metric: str) -> str:
     return short(metric, 48) + {"higher": " ↑", "lower": " ↓"}.get(better, "")
 
 
-def _said(effects: pd.DataFrame, beside: Cautions, has_placebo: bool) -> Iterator[str]:
+def _said(
+    effects: pd.DataFrame,
+    beside: Cautions,
+    names: Mapping[str, Mapping[str, str]],
+    has_placebo: bool,
+) -> Iterator[str]:
     """What is said beside single effects, and what the placebo is."""
     for row in records(effects):
         said = beside.get((row.factor, row.level, row.metric))
         if said is not None:
-            yield f"† {short(row.factor)} = {short(row.level)}, {row.metric}: {said}."
+            yield f"† {short(row.factor)} = {names[row.factor][row.level]}, {row.metric}: {said}."
     if has_placebo:
         yield f"{PLACEBO}: a factor that changes nothing but the random draws."
 

@@ -8,6 +8,7 @@ import pandas as pd
 
 from reports.curves import Curve, curves
 from reports.frames import Frames
+from reports.pairs import told_levels
 from reports.plots.data import figure_data
 from reports.plots.profile_grid import describe_grid, plot_grid, profile_grid
 from reports.plots.profiles import describe_profile, plot_profile
@@ -47,6 +48,7 @@ class _Drawer:
         self.data: Mapping[str, Curve] = curves(frames)
         self._raw = scaling(frames)
         self._flags = size_flags(frames, effects)
+        self._names = told_levels(frames)
         self._rankings = {
             measure: _ranking(frames, effects, measure, set(self._raw))
             for measure in dict.fromkeys(curve.about.measure for curve in self.data.values())
@@ -61,7 +63,7 @@ class _Drawer:
         self, plot: Plot, tables: Mapping[str, ProfileTable], what: str, alt: str, caption: str
     ) -> Drawing:
         metrics = dict.fromkeys(self.data[name].about.metric for name in tables)
-        warnings = [raw_warning(metric, self._flags) for metric in metrics]
+        warnings = [raw_warning(metric, self._flags, self._names) for metric in metrics]
         caption += "".join(raw_note(metric, self._raw) for metric in metrics)
         rows = [table.rows.assign(profile=name) for name, table in tables.items()]
         data = figure_data(what, "tables/profiles.csv", pd.concat(rows, ignore_index=True))

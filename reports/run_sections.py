@@ -80,26 +80,50 @@ def warnings_section(frames: Frames) -> Table | None:
 
 
 def conventions_section(*runs: Frames) -> Table | None:
-    """What each metric and profile means, of a run and of what was made of it."""
-    rows = [row for frames in runs for row in _conventions(frames)]
-    headings = ("Name", "Form", "Unit", "Better", "What it is", "Convention")
-    caption = "Units and conventions of all metrics and profiles."
-    return make_table(caption, dict.fromkeys(headings, False), rows) if rows else None
+    """What each metric and profile means, of a run and of what was made of it.
+
+    What the conventions of a measure share is said once, above its metrics.
+    """
+    told = [row for frames in runs for row in _conventions(frames)]
+    headings = ("Name", "Form", "Unit", "Better", "What it is, and by which convention")
+    caption = (
+        "Units and conventions of all metrics and profiles. What stands beside the name of a "
+        "measure holds for all below it, and a row says what it has beyond that."
+    )
+    if not told:
+        return None
+    rows, groups = [row for _, row in told], [group for group, _ in told]
+    return make_table(caption, dict.fromkeys(headings, False), rows, groups=groups)
 
 
-def _conventions(frames: Frames) -> Iterator[list[str]]:
+def _conventions(frames: Frames) -> Iterator[tuple[str, list[str]]]:
+    """Each row below its heading."""
     raw = scaling(frames)
     measured = set(frames.metrics["metric"])
-    for row in records(frames.metric_info):
-        told = [row.convention.rstrip("."), convention_of(row.metric, raw)]
-        yield [
-            row.metric,
-            f"{row.form}{_use(row, row.form == 'profile' or row.metric in measured)}",
-            row.unit,
-            "—" if row.better == "neither" else row.better,
-            row.summary,
-            "; ".join(filter(None, told)),
-        ]
+    for measure, table in frames.metric_info.groupby("measure", sort=False):
+        parts = [row.convention.rstrip(".").split("; ") for row in records(table)]
+        shared = _shared(parts)
+        heading = f"{measure}: {'; '.join(shared)}" if shared else str(measure)
+        for row, told in zip(records(table), parts, strict=True):
+            own = [part for part in told if part and part not in shared]
+            own += filter(None, [convention_of(row.metric, raw)])
+            yield (
+                heading,
+                [
+                    row.metric,
+                    f"{row.form}{_use(row, row.form == 'profile' or row.metric in measured)}",
+                    row.unit,
+                    "—" if row.better == "neither" else row.better,
+                    f"{row.summary} Convention: {'; '.join(own)}." if own else row.summary,
+                ],
+            )
+
+
+def _shared(conventions: Sequence[Sequence[str]]) -> list[str]:
+    """The parts that all of several conventions have, in their order; none of a single one."""
+    if len(conventions) < 2:
+        return []
+    return [part for part in conventions[0] if part and all(part in one for one in conventions)]
 
 
 def _use(row: Any, measured: bool) -> str:

@@ -101,10 +101,13 @@ def flag(ratio: float) -> str:
     return f"sizes differ {times(ratio)}: not evidence of flow"
 
 
-def raw_warning(name: str, flags: Flags) -> str:
-    """What a reader must know before looking at a figure of raw values, or nothing."""
+def raw_warning(name: str, flags: Flags, names: Mapping[str, Mapping[str, str]]) -> str:
+    """What a reader must know before looking at a figure of raw values, or nothing.
+
+    ``names`` is `reports.pairs.told_levels` of the run.
+    """
     levels = [
-        f"{short(factor)} = {short(level)} ({times(ratio)})"
+        f"{short(factor)} = {names[factor][level]} ({times(ratio)})"
         for (factor, level, flagged), ratio in flags.items()
         if flagged == name
     ]
@@ -119,7 +122,7 @@ def raw_note(name: str, raw: Mapping[str, str]) -> str:
     """What the caption of a raw metric or profile says; nothing of another."""
     if name not in raw:
         return ""
-    return f" {name} is raw: it changes with sizes ({raw[name]}), no evidence of flow by itself."
+    return f" {name} is raw: where sizes ({raw[name]}) differ it is no evidence of flow."
 
 
 def convention_of(name: str, raw: Mapping[str, str]) -> str:

@@ -167,11 +167,13 @@ def _differing(line: str, alike: list[str], limit: int) -> str:
     """The start of a name, and what tells it from others that start and end as it does."""
     first, last = min(alike), max(alike)
     shorter = min(len(first), len(last))
-    start = next((i for i in range(shorter) if first[i] != last[i]), shorter)
-    start = max((line.rfind(mark, 0, start) for mark in ", ("), default=-1) + 1
+    apart = next((i for i in range(shorter) if first[i] != last[i]), shorter)
     head = line[: limit // 4]
-    if start <= len(head):
+    if apart < limit - 1 - len(head):
         return line[: limit - 1] + "…"
+    start = max(line.rfind(mark, 0, apart) for mark in ", (") + 1
+    if apart - start > limit // 4:  # too far before it to be shown together
+        start = apart - limit // 8
     return f"{head}…{short(line[start:], limit - len(head) - 1)}"
 
 

@@ -10,7 +10,7 @@ from reports.comparison.states import Shared
 from reports.finding import EFFECT, NOISE, UNDECIDED, Finding
 from reports.listing import Table, make_table
 from reports.records import records
-from reports.wording import PERCENT, bounds, change, counted, number, short
+from reports.wording import PERCENT, bounds, change, counted, distinct, number, short
 
 MAX_EFFECTS = 500
 _NONE = "—"
@@ -41,11 +41,13 @@ def move_findings(moved: pd.DataFrame, units: dict[str, str]) -> Iterator[Findin
         units: Of each metric.
     """
     primary = moved[moved["primary"]]
+    names = _level_names(moved)
     for row in records(primary[has_moved(primary)]):
         yield Finding(
             kind=EFFECT,
-            claim=f"{row.metric}: the effect of {_contrast(row)} was {_own(row, 1, units)} and is "
-            f"{_own(row, 2, units)}{f'; {row.caution}' if row.caution else ''}",
+            claim=f"{row.metric}: the effect of {_contrast(row, names[row.factor])} was "
+            f"{_own(row, 1, units)} and is {_own(row, 2, units)}"
+            f"{f'; {row.caution}' if row.caution else ''}",
             support=_support(row),
             metric=row.metric,
             factor=row.factor,
@@ -159,8 +161,16 @@ def _own(row: Any, which: int, units: dict[str, str]) -> str:
     return f"{change(estimate, row.scale, low, high)}{unit}"
 
 
-def _contrast(row: Any) -> str:
-    return f"{short(row.factor)} = {short(row.level)} instead of {short(row.reference)}"
+def _level_names(moved: pd.DataFrame) -> dict[str, dict[str, str]]:
+    """By factor: each of the levels compared as it is written, no two alike."""
+    return {
+        str(factor): distinct([*dict.fromkeys([*rows["level"], *rows["reference"]])])
+        for factor, rows in moved.groupby("factor", sort=False)
+    }
+
+
+def _contrast(row: Any, names: dict[str, str]) -> str:
+    return f"{short(row.factor)} = {names[row.level]} instead of {names[row.reference]}"
 
 
 def _support(row: Any) -> str:

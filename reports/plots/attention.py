@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from reports.maps import AttentionMap, MapFigure
 from reports.plots.axis import value_axis
 from reports.plots.panels import Panels
-from reports.plots.style import LIGHT, Theme, drawable
-from reports.wording import counted, listed, number, short
+from reports.plots.style import LIGHT, Theme, drawable_names
+from reports.wording import counted, distinct, listed, number
 
 MAX_COLUMNS = 4
 MAX_SIDE = 128
@@ -66,8 +66,9 @@ def plot_maps(figure_of: MapFigure, *, theme: Theme = LIGHT) -> Figure:
     n_columns = min(len(maps), MAX_COLUMNS)
     figure, panels = _PANELS.make(len(maps), n_columns)
     ends = limits(maps)
+    names = drawable_names((map_.level for map_ in maps), 24)
     for i, (axes, map_) in enumerate(zip(panels, maps, strict=True)):
-        _draw_map(axes, map_, ends, theme)
+        _draw_map(axes, map_, names[map_.level], ends, theme)
         if i % n_columns == 0:
             axes.set_ylabel("query position")
         if i + n_columns >= len(maps):
@@ -100,7 +101,9 @@ def _draw_scale(
     value_axis(bar.ax, "y", "log")
 
 
-def _draw_map(axes: Axes, map_: AttentionMap, ends: tuple[float, float], theme: Theme) -> None:
+def _draw_map(
+    axes: Axes, map_: AttentionMap, name: str, ends: tuple[float, float], theme: Theme
+) -> None:
     weights = shown(map_.weights)
     n = len(map_.weights)
     axes.add_patch(Rectangle((-0.5, -0.5), n, n, zorder=0, **_hatch(theme)))
@@ -120,7 +123,7 @@ def _draw_map(axes: Axes, map_: AttentionMap, ends: tuple[float, float], theme: 
     if map_.n_broken:
         axes.text(0.98, 0.95, "not finite", ha="right", va="top", color=theme.colors[1],
                   transform=axes.transAxes)  # fmt: skip
-    title = f"{drawable(map_.level, 24)}\nlayer {map_.layer}, head {map_.head}"
+    title = f"{name}\nlayer {map_.layer}, head {map_.head}"
     if map_.ahead.size:
         title += "\nREADS THE FUTURE"
         axes.set_title(title, fontsize=9, y=1.0, color=theme.colors[1], fontweight="bold")
@@ -140,8 +143,9 @@ def _hatch(theme: Theme) -> dict[str, Any]:
 
 def unmasked(figure_of: MapFigure) -> str:
     """A warning of maps in which a query sees a later key, or nothing."""
+    names = distinct([map_.level for map_ in figure_of.maps])
     told = [
-        f"{short(m.level)}, layer {m.layer}, head {m.head}: {m.ahead.size:,} of {m.n_above:,} "
+        f"{names[m.level]}, layer {m.layer}, head {m.head}: {m.ahead.size:,} of {m.n_above:,} "
         f"weights above the diagonal are not zero, the largest {number(float(m.ahead.max()))}"
         for m in figure_of.maps
         if m.ahead.size
@@ -152,7 +156,8 @@ def unmasked(figure_of: MapFigure) -> str:
 def describe_maps(figure_of: MapFigure) -> tuple[str, str]:
     """Text alternative and caption of `plot_maps`."""
     maps = figure_of.maps
-    told = [_told(map_) for map_ in maps]
+    names = distinct([map_.level for map_ in maps])
+    told = [_told(map_, names[map_.level]) for map_ in maps]
     alt = f"{counted(len(maps), 'attention map')}, query by key position. {'; '.join(told)}."
     seeds = sorted({map_.seed for map_ in maps})
     heads = list(dict.fromkeys(f"layer {m.layer}, head {m.head}" for m in maps))
@@ -170,8 +175,8 @@ def describe_maps(figure_of: MapFigure) -> tuple[str, str]:
     return alt, caption + figure_of.left_out
 
 
-def _told(map_: AttentionMap) -> str:
-    where = f"{short(map_.level)}, layer {map_.layer}, head {map_.head}"
+def _told(map_: AttentionMap, name: str) -> str:
+    where = f"{name}, layer {map_.layer}, head {map_.head}"
     several = map_.several
     told = [
         f"{map_.ahead.size:,} of {map_.n_above:,} weights above the diagonal are NOT zero: it "

@@ -17,9 +17,9 @@ _TITLE = 22
 _PARTS = {"norm": "norm", "attention": "attention", "feed_forward": "feed-forward",
           "residual": "residual", "out": "out"}  # fmt: skip
 _COLOR = {"norm": 3, "attention": 0, "feed_forward": 2, "residual": 7}
-_HALF = 0.72  # of the width of a box
+_HALF = 0.86  # of the width of a box
 _APART = 0.12  # of lines into a box from those out of it
-_LANE = 0.3  # between lines beside the boxes
+_LANE = 0.27  # between lines beside the boxes
 
 
 @dataclass(frozen=True, kw_only=True)

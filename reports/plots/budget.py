@@ -12,12 +12,22 @@ from reports.frames import Frames
 from reports.pairs import baseline_level, ordered_levels
 from reports.panel import panel
 from reports.plots.axis import value_axis
-from reports.plots.style import LIGHT, MAX_LEVELS, WIDTH, Theme, drawable, level_styles
+from reports.plots.style import (
+    LIGHT,
+    MAX_LEVELS,
+    WIDTH,
+    Theme,
+    drawable,
+    drawable_names,
+    level_styles,
+)
 from reports.ranking import size
 from reports.records import records
 from reports.wording import counted, listed, number, short
 
 MAX_ROWS = 24
+_NARROW = 0.02
+"""Of the axis: a shorter range hides behind its dot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +115,7 @@ def plot_budget(table: BudgetTable, frames: Frames, *, theme: Theme = LIGHT) -> 
     hues = [hue for hue in hues if (table.rows["hue"] == hue).any()]
     spread = 0.32 / max(len(hues) - 1, 1)
     offsets = {hue: spread * (i - (len(hues) - 1) / 2) for i, hue in enumerate(hues)}
+    told = drawable_names(hues, 30)
     handles: list[Line2D] = []
     for hue in hues:
         rows = table.rows[table.rows["hue"] == hue]
@@ -116,7 +127,7 @@ def plot_budget(table: BudgetTable, frames: Frames, *, theme: Theme = LIGHT) -> 
             x=rows["mean"], y=y, color=color, marker=marker, s=44, ax=axes, legend=False, zorder=3
         )
         handles.append(
-            Line2D([], [], color=color, marker=marker, linestyle="none", label=drawable(hue, 30))
+            Line2D([], [], color=color, marker=marker, linestyle="none", label=told[hue])
         )
     base = table.rows[table.rows["baseline"]]
     for row in records(base):
@@ -143,7 +154,8 @@ def plot_budget(table: BudgetTable, frames: Frames, *, theme: Theme = LIGHT) -> 
             )
         )
     names = table.rows.drop_duplicates("place")["row"]
-    axes.set_yticks(range(n_rows), [drawable(name, 44) for name in names])
+    written = drawable_names(names, 44)
+    axes.set_yticks(range(n_rows), [written[name] for name in names])
     axes.set_ylim(n_rows - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x")
@@ -164,6 +176,15 @@ def plot_budget(table: BudgetTable, frames: Frames, *, theme: Theme = LIGHT) -> 
     return figure
 
 
+def _drawn(table: BudgetTable) -> str:
+    """What dots and bars are, of those that can be seen."""
+    if not (table.rows["n"] > 1).any():
+        return "Dots: cells"
+    low, high = table.rows["low"], table.rows["high"]
+    seen = (high - low) > _NARROW * (high.max() - low.min())
+    return "Dots: means over the other factors" + ("; bars: their range" if seen.any() else "")
+
+
 def describe_budget(table: BudgetTable) -> tuple[str, str]:
     """Text alternative and caption of `plot_budget`."""
     smallest = next(records(table.rows.sort_values("low", kind="stable")))
@@ -178,7 +199,7 @@ def describe_budget(table: BudgetTable) -> tuple[str, str]:
     caption = (
         f"{table.metric} of {counted(cells, 'cell')}"
         + (f", by {by}" if by else "")
-        + ". Dots: means over the other factors; bars: their range."
+        + (f". {_drawn(table)}." if by else ".")
     )
     if table.n_all > MAX_ROWS:
         caption += (

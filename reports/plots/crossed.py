@@ -11,7 +11,14 @@ from matplotlib.lines import Line2D
 from reports.frames import Frames
 from reports.pairs import baseline_level
 from reports.plots.panels import Panels
-from reports.plots.style import MAX_LEVELS, WIDTH, LevelStyle, drawable, level_styles
+from reports.plots.style import (
+    MAX_LEVELS,
+    WIDTH,
+    LevelStyle,
+    drawable,
+    drawable_names,
+    level_styles,
+)
 from reports.training.names import LEARNING_RATE
 from reports.training.outcomes import rate_name
 from reports.wording import counted
@@ -143,6 +150,9 @@ def crossed_panels(
         beside = panels[-1].get_position().x1 + _LABEL / float(figure.get_size_inches()[0])
         figure.text(beside, middle, drawable(row_name, 36), va="center", fontweight="bold",
                     fontsize=9, rotation=270)  # fmt: skip
+    said = [rate_name(one) if column_name == LEARNING_RATE else one for one in column_levels]
+    titles = drawable_names(said, int(measures.width / 0.078))
+    beside_rows = drawable_names(row_levels, int(height / 0.075))
     for i, axes in enumerate(panels):
         row, column = divmod(i, n_columns)
         if i:
@@ -152,12 +162,10 @@ def crossed_panels(
         if row + 1 < len(row_levels):
             axes.tick_params(axis="x", labelbottom=False)
         if column_name and row == 0:
-            level = column_levels[column]
-            said = rate_name(level) if column_name == LEARNING_RATE else level
-            axes.set_title(drawable(said, int(measures.width / 0.078)), fontsize=9.5, y=1.0)
+            axes.set_title(titles[said[column]], fontsize=9.5, y=1.0)
         if row_name and column == n_columns - 1:
-            said = drawable(row_levels[row], int(height / 0.075))
-            axes.annotate(said, (1.0, 0.5), (5, 0), xycoords="axes fraction", va="center",
+            name = beside_rows[row_levels[row]]
+            axes.annotate(name, (1.0, 0.5), (5, 0), xycoords="axes fraction", va="center",
                           textcoords="offset points", rotation=270, fontsize=9.5)  # fmt: skip
         axes.grid(axis="y")
         axes.set_axisbelow(True)
@@ -167,8 +175,9 @@ def crossed_panels(
 
 
 def _place(figure: Figure, legend: Legend, y: float) -> None:
+    told = drawable_names((str(handle.get_label()) for handle in legend.handles), _LONGEST)
     for handle in legend.handles:
-        handle.set_label(drawable(str(handle.get_label()), _LONGEST))
+        handle.set_label(told[str(handle.get_label())])
     drawn = figure.legend(
         handles=list(legend.handles),
         title=drawable(legend.title) if legend.title else None,

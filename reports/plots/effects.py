@@ -15,7 +15,16 @@ from reports.plots.axis import difference_axis, ratio_axis
 from reports.plots.style import LIGHT, WIDTH, Theme, drawable
 from reports.ranking import depends_on_others, has_survivors_only, importance, size
 from reports.records import records
-from reports.wording import MOST_TIMES, bounds, change, counted, counted_range, short, span
+from reports.wording import (
+    MOST_TIMES,
+    bounds,
+    change,
+    counted,
+    counted_range,
+    distinct,
+    short,
+    span,
+)
 
 MAX_ROWS = 30
 DAGGER = " †"
@@ -114,10 +123,11 @@ def draw_effects(axes: Axes, table: pd.DataFrame, *, unit: str, theme: Theme) ->
     left, right = _span_of(table)
     axes.set_xlim(left, right)
     axes.axvline(0, color=theme.muted, linewidth=1, zorder=1)
-    ranged = table["depends"] & (_width_of_range(table) > _NARROW * (right - left))
+    ranged = _ranged(table)
     for row in records(table.assign(ranged=ranged)):
         _draw_row(axes, row, theme, left, right)
-    axes.set_yticks(range(len(table)), [drawable(name, 38) for name in table["name"]])
+    names = [drawable(name, 38) for name in _row_names(table)]
+    axes.set_yticks(range(len(table)), names)
     axes.set_ylim(len(table) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0, pad=8)  # clear of the arrows
     axes.grid(axis="x")
@@ -134,6 +144,16 @@ def draw_effects(axes: Axes, table: pd.DataFrame, *, unit: str, theme: Theme) ->
     if ranged.any():
         handles.append(Line2D([], [], label="range over pairs", **_whisker(theme)))
     return handles
+
+
+def _row_names(table: pd.DataFrame) -> list[str]:
+    """What rows are called: none like another, and a dagger stays with a name that is shortened."""
+    names = [str(name).removesuffix(DAGGER) for name in table["name"]]
+    told = distinct(names, 38 - len(DAGGER))
+    return [
+        told[name] + (DAGGER if str(whole).endswith(DAGGER) else "")
+        for name, whole in zip(names, table["name"], strict=True)
+    ]
 
 
 def _draw_row(axes: Any, row: Any, theme: Theme, left: float, right: float) -> None:
@@ -219,13 +239,19 @@ def _span_of(table: pd.DataFrame) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _width_of_range(table: pd.DataFrame) -> "pd.Series[float]":
-    return table["x_pair_high"] - table["x_pair_low"]
+def _ranged(table: pd.DataFrame) -> "pd.Series[bool]":
+    """Of which effects the range over pairs is drawn: those where it is wide enough to be seen."""
+    left, right = _span_of(table)
+    width = table["x_pair_high"] - table["x_pair_low"]
+    return table["depends"] & (width > _NARROW * (right - left))
 
 
 def describe_effects(table: pd.DataFrame, metric: str, n_all: int) -> tuple[str, str]:
     """Text alternative and caption of `plot_effects`."""
-    told = [_told(row) for row in records(table.head(8))]
+    told = [
+        _told(row, name)
+        for row, name in zip(records(table.head(8)), _row_names(table), strict=False)
+    ]
     alt = f"Dot chart of {counted(len(table), 'effect')} on {metric}. {'; '.join(told)}."
     if len(table) > len(told):
         alt += f" {len(table) - len(told)} smaller ones follow."
@@ -233,9 +259,11 @@ def describe_effects(table: pd.DataFrame, metric: str, n_all: int) -> tuple[str,
     seeds = counted_range(table["n_seeds"], "seed")
     caption = (
         f"Effects on {metric}, each level against its factor's baseline, all else equal; "
-        f"n = {pairs}, {seeds} a row. Lines: adjusted 95 % intervals, also in brackets."
+        f"n = {pairs}, {seeds} a row."
     )
-    if table["depends"].any():
+    if (table["low"].notna() & ~table["status"].isin(["exact", "unchanged"])).any():
+        caption += " Lines: adjusted 95 % intervals, also in brackets."
+    if _ranged(table).any():
         caption += (
             " Thin lines below, where wide enough to be seen: the range over pairs of effects that "
             "depend on the other factors."
@@ -250,8 +278,8 @@ def describe_effects(table: pd.DataFrame, metric: str, n_all: int) -> tuple[str,
     return alt, caption
 
 
-def _told(row: Any) -> str:
-    text = f"{short(row.name)}: {_figures(row)}, {row.status}"
+def _told(row: Any, name: str) -> str:
+    text = f"{name}: {_figures(row)}, {row.status}"
     if row.depends:
         reached = span(row.pair_low, row.pair_high, row.scale)
         text += f", depends on the other factors, range over pairs {reached}"

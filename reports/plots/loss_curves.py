@@ -1,6 +1,7 @@
 """The loss over training: panels by learning rate and the factor that matters most."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -18,7 +19,7 @@ from reports.plots.style import LIGHT, MAX_LEVELS, LevelStyle, Theme
 from reports.records import records
 from reports.training.names import LOSS_CURVE
 from reports.training.outcomes import RAN, tally
-from reports.wording import counted, counted_range, listed, number, short
+from reports.wording import counted, counted_range, distinct, listed, number, short
 
 MAX_BANDS = 8
 """Lines in a panel up to which they have bands; more are thin."""
@@ -146,7 +147,8 @@ def describe_losses(table: LossLines) -> tuple[str, str]:
     told = {"columns": by.column, "rows": by.row, "colours": by.hue}
     named = listed([f"{short(factor)} ({where})" for where, factor in told.items() if factor])
     what = f"{LOSS_CURVE} ({table.unit}) by step{f', by {named}' if named else ''}"
-    ends = [_told(line) for line in records(lines.head(MAX_TOLD))]
+    names = distinct([*dict.fromkeys(lines[["hue", "row", "column"]].to_numpy().ravel())])
+    ends = [_told(line, names) for line in records(lines.head(MAX_TOLD))]
     alt = f"Line charts of {what}. {tally(table.counts)}. {'; '.join(ends)}."
     if len(lines) > MAX_TOLD:
         alt += f" {counted(len(lines) - MAX_TOLD, 'more line')} follow."
@@ -178,9 +180,9 @@ def describe_losses(table: LossLines) -> tuple[str, str]:
     return alt, caption + _looks(table) + _left_out(table)
 
 
-def _told(line: Any) -> str:
+def _told(line: Any, names: Mapping[str, str]) -> str:
     """How one line ends."""
-    name = ", ".join(short(level) for level in (line.hue, line.row, line.column) if level)
+    name = ", ".join(names[level] for level in (line.hue, line.row, line.column) if level)
     name = f"{name or 'all cells'}{f', seed {line.seed}' if line.seed >= 0 else ''}"
     if line.cell < 0:
         name = f"{name}, {counted(line.n, 'trial')}"

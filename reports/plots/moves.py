@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from reports.plots.axis import difference_axis, ratio_axis
-from reports.plots.style import LIGHT, WIDTH, Theme, drawable
+from reports.plots.style import LIGHT, WIDTH, Theme, drawable, drawable_names
 from reports.records import records
 from reports.wording import bounds, change, counted, short
 
@@ -67,7 +67,8 @@ def plot_moves(table: pd.DataFrame, *, unit: str, theme: Theme = LIGHT) -> Figur
             low, high = np.clip([low, high], *axes.get_xlim())
             axes.hlines(y, low, high, color=look["markeredgecolor"], linewidth=1.6, zorder=2)
             axes.plot(x, y, **look, zorder=3)
-    axes.set_yticks(range(len(table)), [drawable(name, 38) for name in table["name"]])
+    names = drawable_names(table["name"], 38)
+    axes.set_yticks(range(len(table)), [names[name] for name in table["name"]])
     axes.set_ylim(len(table) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x")

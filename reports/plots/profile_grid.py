@@ -16,10 +16,10 @@ from reports.plots.axis import value_axis
 from reports.plots.context import context_axes
 from reports.plots.panels import Panels
 from reports.plots.profiles import AXIS_LABEL, X_LABEL, block_ticks, draw_line
-from reports.plots.style import LIGHT, Theme, drawable, level_styles
+from reports.plots.style import LIGHT, Theme, drawable, drawable_names, level_styles
 from reports.plots.summary import ProfileTable
 from reports.records import records
-from reports.wording import counted, listed, number, short
+from reports.wording import counted, distinct, listed, number, short
 
 MAX_COLUMNS = 4
 NEGLIGIBLE = 1e-5
@@ -124,12 +124,13 @@ def plot_grid(grid: ProfileGrid, frames: Frames, *, theme: Theme = LIGHT) -> Fig
     measures = replace(measures, top=measures.top + _LEGEND_ROW * legend_rows)
     figure, panels = measures.make(n, n_columns)
     styles = level_styles(frames)
+    told = drawable_names((h for table in grid.tables for h in table.rows["hue"].unique()), 24)
     handles: dict[str, Line2D] = {}
     for i, (axes, table) in enumerate(zip(panels, grid.tables, strict=True)):
         for hue in table.rows["hue"].unique():
             rows = table.rows[table.rows["hue"] == hue]
             look = styles.get((table.hue, hue))
-            handle = draw_line(axes, rows, look, hue, theme, table.axis)
+            handle = draw_line(axes, rows, look, told[hue], theme, table.axis)
             handles.setdefault(hue, handle)
         _finish(axes, grid, i)
         if i + n_columns >= n:
@@ -221,8 +222,9 @@ def describe_grid(grid: ProfileGrid, what: str) -> tuple[str, str]:
 def _told(grid: ProfileGrid, i: int) -> str:
     """The first and the last value of each line of a panel."""
     rows = grid.tables[i].rows
+    names = distinct([*rows["hue"].astype(str).unique()])
     lines = [
-        f"{short(str(hue)) or 'all cells'} from {number(line['mean'].iloc[0])} "
+        f"{names[str(hue)] or 'all cells'} from {number(line['mean'].iloc[0])} "
         f"to {number(line['mean'].iloc[-1])}"
         for hue, line in rows.groupby("hue", sort=False)
     ]
@@ -234,8 +236,9 @@ def _moves(grid: ProfileGrid) -> str:
     found: list[tuple[float, str]] = []
     for name, table in zip(grid.names, grid.tables, strict=True):
         spread = table.rows.groupby("hue", sort=False)["mean"].agg(["min", "max"])
+        names = distinct([*map(str, spread.index)])
         for row in records(spread):
-            under = f" ({short(str(row.Index))})" if row.Index else ""
+            under = f" ({names[str(row.Index)]})" if row.Index else ""
             found.append((row.max / row.min, f"{short(name)}{under}"))
     if len(found) < 2:
         return ""
@@ -249,6 +252,6 @@ def _moves(grid: ProfileGrid) -> str:
 
 def _small(grid: ProfileGrid, i: int) -> str:
     """A panel's name, with the levels under which its lines are left out unless it is all."""
-    name, levels = grid.names[i], [short(level) for level in grid.zeros[i]]
+    name, levels = grid.names[i], [*distinct(list(grid.zeros[i])).values()]
     everywhere = grid.tables[i].rows.empty or not any(levels)
     return name if everywhere else f"{name} under {listed(levels)}"

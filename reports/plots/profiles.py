@@ -11,9 +11,17 @@ from matplotlib.lines import Line2D
 from reports.frames import Frames
 from reports.plots.axis import value_axis
 from reports.plots.context import context_axes
-from reports.plots.style import LIGHT, WIDTH, LevelStyle, Theme, drawable, level_styles
+from reports.plots.style import (
+    LIGHT,
+    WIDTH,
+    LevelStyle,
+    Theme,
+    drawable,
+    drawable_names,
+    level_styles,
+)
 from reports.plots.summary import ProfileTable
-from reports.wording import counted, number, short
+from reports.wording import counted, distinct, number, short
 
 AXIS_LABEL = {"depth": "block", "step": "step", "context": "context"}
 X_LABEL = {**AXIS_LABEL, "context": "context (tokens)"}
@@ -30,6 +38,7 @@ def plot_profile(table: ProfileTable, frames: Frames, *, theme: Theme = LIGHT) -
     panels = figure.subplots(1, len(columns), sharex=True, sharey=True, squeeze=False)[0]
     styles = level_styles(frames)
     hues = list(table.rows["hue"].unique())
+    told, titles = drawable_names(hues, 24), drawable_names(columns, _TITLE_WIDTH // len(columns))
     handles: dict[str, Line2D] = {}
     for axes, column in zip(panels, columns, strict=True):
         for hue in hues:
@@ -37,11 +46,10 @@ def plot_profile(table: ProfileTable, frames: Frames, *, theme: Theme = LIGHT) -
             if rows.empty:
                 continue
             look = styles.get((table.hue, hue))
-            handle = draw_line(axes, rows, look, hue, theme, table.axis)
+            handle = draw_line(axes, rows, look, told[hue], theme, table.axis)
             handles.setdefault(hue, handle)
         n = table.rows.loc[table.rows["column"] == column].groupby("hue")["n"].max().sum()
-        name = drawable(column, _TITLE_WIDTH // len(columns))
-        axes.set_title(f"{name}\n(n = {n:,} trials)" if column else f"n = {n:,} trials")
+        axes.set_title(f"{titles[column]}\n(n = {n:,} trials)" if column else f"n = {n:,} trials")
         axes.set_xlabel(X_LABEL[table.axis])
         axes.grid(axis="y")
         sns.despine(ax=axes)
@@ -95,17 +103,21 @@ def draw_line(
     axes.fill_between(rows["x"], rows["low"], rows["high"], color=color, alpha=0.16, linewidth=0)
     every = max(1, len(rows) // _MARKERS) if axis == "step" else None
     axes.plot(rows["x"], rows["mean"], markevery=every, **style)
-    return Line2D([], [], label=drawable(name, 24), **style)
+    return Line2D([], [], label=name, **style)
 
 
 def describe_profile(table: ProfileTable) -> tuple[str, str]:
     """Text alternative and caption of `plot_profile`."""
     along = AXIS_LABEL[table.axis]
     by = " and ".join(f for f in (short(table.hue), short(table.column)) if f)
+    hues, columns = (distinct([*table.rows[of].astype(str).unique()]) for of in ("hue", "column"))
     told: list[str] = []
     for (column, hue), rows in table.rows.groupby(["column", "hue"], sort=False):
         first, last = rows.iloc[0], rows.iloc[-1]
-        name = ", ".join(short(level) for level in (str(hue), str(column)) if level) or "all cells"
+        name = (
+            ", ".join(level for level in (hues[str(hue)], columns[str(column)]) if level)
+            or "all cells"
+        )
         told.append(
             f"{name}: from {number(first['mean'])} at {along} {first['x']} to "
             f"{number(last['mean'])} at {last['x']}"

@@ -1,5 +1,6 @@
 """The final loss by learning rate: how well each setting does at its best, and how widely."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,7 @@ from reports.plots.style import LIGHT, LevelStyle, Theme
 from reports.records import records
 from reports.training.names import FINAL_LOSS
 from reports.training.outcomes import rate_name, tally
-from reports.wording import counted, listed, number, short
+from reports.wording import counted, distinct, listed, number, short
 
 MAX_TOLD = 8
 """Lines that the text alternative tells one by one."""
@@ -178,7 +179,8 @@ def describe_rates(table: RatesTable) -> tuple[str, str]:
     by = table.arrangement
     named = listed([short(factor) for factor in (by.hue, by.column, by.row) if factor])
     lines = [line for _, line in table.points.groupby(LINE, sort=False)]
-    told = [_told(line) for line in lines[:MAX_TOLD]]
+    names = distinct([*dict.fromkeys(table.points[LINE].to_numpy().ravel())])
+    told = [_told(line, names) for line in lines[:MAX_TOLD]]
     alt = (
         f"Line chart of the final loss by learning rate{f', by {named}' if named else ''}. "
         f"{'; '.join(told)}."
@@ -219,11 +221,11 @@ def describe_rates(table: RatesTable) -> tuple[str, str]:
     return alt, caption
 
 
-def _told(line: pd.DataFrame) -> str:
+def _told(line: pd.DataFrame, names: Mapping[str, str]) -> str:
     """A line's points, and its best rate."""
     levels = line[LINE].iloc[0]
     name = ", ".join(
-        short(level) for level in (levels["hue"], levels["column"], levels["row"]) if level
+        names[level] for level in (levels["hue"], levels["column"], levels["row"]) if level
     )
     points = [_told_point(point) for point in records(line)]
     best = line[line["best"]]

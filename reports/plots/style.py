@@ -3,7 +3,7 @@
 import io
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +19,7 @@ from reports.pairs import baseline_level, ordered_levels
 from reports.plots.data import FigureData
 from reports.plots.svg import compact
 from reports.visible import HIDDEN
-from reports.wording import short
+from reports.wording import distinct, short
 
 WIDTH = 8.2
 """Inches; at 72 points an inch and 4/3 pixels a point a figure is 787 pixels wide."""
@@ -137,6 +137,12 @@ def drawable(name: str, limit: int = 40) -> str:
     known = _glyphs()
     line = HIDDEN.sub("\ufffd", short(name, limit))
     return "".join(c if ord(c) in known else "\ufffd" for c in line)
+
+
+def drawable_names(names: Iterable[str], limit: int = 40) -> dict[str, str]:
+    """Each of some names as `drawable` writes it, shortened so that no two are alike."""
+    told = distinct(list(dict.fromkeys(names)), limit)
+    return {name: drawable(text, limit) for name, text in told.items()}
 
 
 @cache

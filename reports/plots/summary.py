@@ -10,7 +10,7 @@ from reports.curves import Curve, Ints, curves
 from reports.frames import Frames
 from reports.pairs import baseline_level, ordered_levels
 from reports.plots.style import MAX_LEVELS
-from reports.wording import listed, short
+from reports.wording import distinct, listed, short
 
 MAX_COLUMNS = 4
 
@@ -65,9 +65,9 @@ def profile_table(
     left_out = ""
     for factor, kept in ((hue, kept_hues), (column, kept_columns)):
         if factor and len(ordered_levels(frames, factor)) > len(kept):
-            left_out += (
-                f" Of {short(factor)} only {listed([short(level) for level in kept], 9)} are drawn."
-            )
+            names = distinct(ordered_levels(frames, factor))
+            told = listed([names[level] for level in kept], 9)
+            left_out += f" Of {short(factor)} only {told} are drawn."
     hues, columns = _codes(frames, data, hue, kept_hues), _codes(frames, data, column, kept_columns)
     drawn = (hues >= 0) & (columns >= 0)
     if not drawn.any():

@@ -166,7 +166,8 @@ def describe_survival(table: SurvivalTable) -> tuple[str, str]:
     by_rate = table.rates != ("",)
     by = [f"{listed([short(factor) for factor in table.row_factors])} (rows)"]
     by = [*by[: len(table.row_factors)], *[f"{LEARNING_RATE} (columns)"][:by_rate]]
-    told = [_told(table, row) for row in range(min(len(table.settings), MAX_TOLD))]
+    names = distinct([*dict.fromkeys(level for setting in table.settings for level in setting)])
+    told = [_told(table, row, names) for row in range(min(len(table.settings), MAX_TOLD))]
     alt = (
         f"Map of how trainings ended: {tally(table.counts)}. Learnt of all"
         f"{f', at {listed(list(table.rates), 20)}' if by_rate else ''}: {'; '.join(told)}."
@@ -186,10 +187,10 @@ def describe_survival(table: SurvivalTable) -> tuple[str, str]:
     return alt, caption
 
 
-def _told(table: SurvivalTable, row: int) -> str:
+def _told(table: SurvivalTable, row: int, names: Mapping[str, str]) -> str:
     """A setting and how many of its trials learnt at each rate."""
     shares = ["none"] * len(table.rates)
     for field in table.fields[table.fields["row"] == row].to_dict("records"):
         shares[field["column"]] = f"{field['learnt']}/{sum(field[state] for state in STATES)}"
-    name = ", ".join(short(level) for level in table.settings[row]) or "all settings"
+    name = ", ".join(names[level] for level in table.settings[row]) or "all settings"
     return f"{name}: {', '.join(shares)}"

@@ -36,6 +36,19 @@ function offerPictures() {
   }
 }
 
+// Boxes that are wider than their place: a shade at each side that hides something.
+
+function offerShades(box) {
+  const shade = () => {
+    const hidden = box.scrollWidth - box.clientWidth;
+    box.classList.toggle("more-before", box.scrollLeft > 1);
+    box.classList.toggle("more-after", box.scrollLeft < hidden - 1);
+  };
+  box.addEventListener("scroll", shade, { passive: true });
+  const sizes = new ResizeObserver(shade);
+  for (const sized of [box, ...box.children]) sizes.observe(sized);
+}
+
 // Tables as text. `grid` is a list of rows of {text, value, numeric}; its first row are the headings.
 
 // As in tables/*.csv: what a spreadsheet would run gets an apostrophe; a number only looks like it.
@@ -197,8 +210,9 @@ class Cells {
       numeric: !this.isName(column),
     }));
     return [heads, ...rows.map((row) => shown.map((column) => {
-      const cell = row.cells[column];
-      return { text: cell.textContent, value: exact ? cell.dataset.v : undefined };
+      const { textContent: text, dataset } = row.cells[column];
+      const none = text === "—" && !this.isName(column); // a program reads it as an empty field
+      return { text, value: exact ? (dataset.v ?? (none ? "" : undefined)) : undefined };
     }))];
   }
 
@@ -233,5 +247,6 @@ class Cells {
 const theme = byId("theme");
 if (theme) offerThemes(theme);
 offerPictures();
+document.querySelectorAll(".scroll").forEach(offerShades);
 const cellsTable = byId("cells-table");
 if (cellsTable) new Cells(cellsTable).offer();

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from reports.frames import Frames
 from reports.intervals import false_coverage_levels, p_values
 from reports.marks import LEAKS, NONCONFORMING, marked_trials
-from reports.pairs import baseline_level, factor_names
+from reports.pairs import baseline_level, factor_names, told_levels
 from reports.panel import REASONS, Panel
 from reports.wording import short
 
@@ -190,11 +190,12 @@ def cell_names(frames: Frames, held: Collection[str] = ()) -> tuple[list[str], M
     """(C,) each cell by the levels in which it differs from the baseline, but for what is held, and
     whether it is the baseline's cell."""
     base = {factor: baseline_level(frames, factor) for factor in factor_names(frames)}
+    levels = told_levels(frames)
     names: list[str] = []
     baseline: list[bool] = []
     for row in frames.cells.to_dict("records"):
         away = [factor for factor, level in base.items() if row[factor] != level]
-        told = [f"{short(f)} = {short(str(row[f]))}" for f in away if f not in held]
+        told = [f"{short(f)} = {levels[f][str(row[f])]}" for f in away if f not in held]
         names.append(short(", ".join(told), _NAME) or "the baseline")
         baseline.append(not away)
     return names, np.array(baseline, dtype=bool)

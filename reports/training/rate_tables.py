@@ -110,18 +110,22 @@ def best_rates_section(table: pd.DataFrame, *, optimistic: bool) -> Table:
         "Best rate": True,
         "Edge": False,
         "Chosen for the seeds": False,
-        "Loss at it": True,
-        "Learnt at it": True,
+        "Loss at the chosen rates": True,
+        "Learnt at the chosen rates": True,
         "Sensitivity": True,
     }
     how = (
-        "As there is one seed, it is chosen on the seed that it is looked at, which is optimistic."
+        "As there is one seed, it is also the chosen rate, on the seed that it is looked at, which "
+        "is optimistic. "
         if optimistic
-        else "For each seed it is chosen by the others, and the loss is that of the seed itself."
+        else "For each seed a rate is chosen by the other seeds alone; the loss, and how many "
+        "seeds learnt, are those at the chosen rates, where a seed may do worse than at the best "
+        "one. "
     )
     caption = (
-        f"The learning rate with the lowest {FINAL_LOSS} of each setting of all other factors. "
-        f"{how} Loss and sensitivity are means over {counted(int(table['n_asked'].max()), 'seed')}."
+        "Best rate: the learning rate with the lowest "
+        f"{FINAL_LOSS} over all seeds, of each setting of all other factors. {how}"
+        f"Loss and sensitivity are means over {counted(int(table['n_asked'].max()), 'seed')}."
     )
     note = ""
     if len(table) > MAX_SETTINGS:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pandas as pd
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from reports import Frames
 from reports.block_figure import block_figure, blocks_unseen
@@ -55,6 +56,14 @@ def test_a_box_a_call_and_a_line_an_input() -> None:
     assert [text.get_text() for text in pre.texts if text.get_text()] == [
         "pre", "stream", "norm", "attention", "residual", "out",
     ]  # fmt: skip
+
+
+def test_every_name_stands_clear_of_the_edges_of_its_box() -> None:
+    figure = plot_blocks(block_table(rows(side=SIDE)))
+    FigureCanvasAgg(figure).draw()
+    (axes,) = figure.axes
+    widest = max(text.get_window_extent().width for text in axes.texts if text.get_zorder() == 3)
+    assert widest + 8 < axes.patches[0].get_window_extent().width  # pixels of a hundredth inch
 
 
 def test_lines_that_lie_beside_each_other_have_lanes_of_their_own() -> None:

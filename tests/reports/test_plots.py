@@ -249,12 +249,17 @@ def test_text_alternatives_say_what_is_shown(frames: Frames, undrawn: None) -> N
     effects = comparisons(frames)
     embedding, sensitivity, parameters = effect_figures(frames, effects)
     assert "placement = post: 2." in embedding.alt
-    assert "24 to 36 pairs, 3 seeds" in embedding.caption
+    each = "each level against its factor's baseline, all else equal; n = 24 to 36 pairs, 3 seeds"
+    lines = "Lines: adjusted 95 % intervals, also in brackets."
+    assert embedding.caption == f"Effects on gradient_flow.embedding, {each} a row. {lines}"
+    # All of it is exact, and the ranges over pairs are too narrow to be drawn.
+    assert parameters.caption == f"Effects on parameters.total, {each} a row."
     assert "gradient_flow.sensitivity_ratio" in sensitivity.caption
     assert "attention = mqa: −1,181,952, exact" in parameters.alt
     budget = budget_figure(frames, effects)
     assert budget is not None
-    assert "72 cells, by attention, activation and bias" in budget.caption
+    by = "72 cells, by attention, activation and bias"
+    assert budget.caption == f"parameters.total of {by}. Dots: means over the other factors."
 
 
 def test_profiles_along_steps(frames: Frames) -> None:

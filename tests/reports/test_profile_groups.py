@@ -217,6 +217,6 @@ def test_raw_profiles_are_flagged_and_do_not_choose_the_factor(
         "gradient_flow.stream_gradient: sizes differ, so it is not evidence of flow under "
         "initializer = xavier (1"
     )
-    assert "gradient_flow.stream_gradient is raw: it changes with sizes" in flow.caption
+    assert "gradient_flow.stream_gradient is raw: where sizes (" in flow.caption
     assert ", by placement:" in flow.caption
     assert all(d.warning == "" for d in figures.shown if d is not flow)

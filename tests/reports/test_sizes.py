@@ -110,15 +110,21 @@ def test_words() -> None:
     assert times(16.0) == times(1 / 16) == "16 times"
     raw, flags = {"raw": "size"}, {("init", "b", "raw"): 16.0}
     assert flag(1 / 20) == "sizes differ 20 times: not evidence of flow"
-    assert raw_warning("honest", flags) == raw_warning("raw", {}) == raw_note("honest", raw) == ""
-    assert raw_warning("raw", flags) == (
+    assert (
+        raw_warning("honest", flags, {})
+        == raw_warning("raw", {}, {})
+        == raw_note("honest", raw)
+        == ""
+    )
+    assert raw_warning("raw", flags, {"init": {"b": "b"}}) == (
         "raw: sizes differ, so it is not evidence of flow under init = b (16 times)."
     )
     assert raw_note("raw", raw) == (
-        " raw is raw: it changes with sizes (size), no evidence of flow by itself."
+        " raw is raw: where sizes (size) differ it is no evidence of flow."
     )
     many = {("init", f"l{i}", "raw"): 2.0 for i in range(9)}
-    assert raw_warning("raw", many).endswith("; and 3 more levels.")
+    names = {"init": {level: level for _, level, _ in many}}
+    assert raw_warning("raw", many, names).endswith("; and 3 more levels.")
 
 
 def test_flags_stand_beside_the_figures() -> None:
@@ -145,7 +151,7 @@ def test_flags_stand_beside_the_figures() -> None:
         in figures["Effects on raw"].caption
     )
     assert figures["Effects on raw"].warning.startswith("raw: sizes differ, so it is not evidence")
-    assert "raw is raw: it changes with sizes (size)" in figures["Effects on raw"].caption
+    assert "raw is raw: where sizes (size) differ" in figures["Effects on raw"].caption
     assert figures["Effects on size"].warning == ""
 
 

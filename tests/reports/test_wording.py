@@ -99,3 +99,13 @@ def test_names() -> None:
 def test_short_is_one_line_and_short(text: str, limit: int) -> None:
     assert len(short(text, limit)) <= limit
     assert len(short(text, limit).splitlines()) <= 1
+
+
+def test_names_without_marks_keep_where_they_differ() -> None:
+    names = [f"very_long_{'level_' * 14}{which}_{'name_' * 14}" for which in ("first", "second")]
+    for limit in (24, 38, 40):
+        told = distinct(names, limit)
+        assert [len(text) <= limit for text in told.values()] == [True, True]
+        assert len(set(told.values())) == 2
+        assert "first"[:3] in told[names[0]]
+        assert "second"[:3] in told[names[1]]

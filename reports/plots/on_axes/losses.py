@@ -9,7 +9,7 @@ from reports.frames import Frames
 from reports.pairs import factor_names, ordered_levels
 from reports.plots.loss_lines import loss_lines
 from reports.plots.on_axes.given import given_or_new, with_plain_texts
-from reports.plots.style import LIGHT, drawable, nth_style
+from reports.plots.style import LIGHT, drawable, drawable_names, nth_style
 from reports.records import records
 
 _DASHES = {"learnt": "-", "stalled": (0, (3.5, 1.5)), "diverged": (0, (1, 1.2))}
@@ -77,12 +77,13 @@ def plot_losses(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     if table.empty:
         raise ValueError("expected a table with rows, got none")
     ax = given_or_new(ax)
+    told = drawable_names(table["level"])
     named: set[str] = set()
     ends = table.groupby("line", sort=True).tail(1).sort_values("place", kind="stable")
     for end in records(ends):
         points = table[table["line"] == end.line]
         color = LIGHT.colors[nth_style(end.place).color]
-        label = drawable(end.level) if end.level and end.level not in named else None
+        label = told[end.level] if end.level and end.level not in named else None
         named.add(end.level)
         ax.plot(points["x"], points["mean"], color=color, linestyle=_DASHES[end.state], label=label)
         ax.fill_between(points["x"], points["low"], points["high"], color=color, alpha=0.12, lw=0)

@@ -8,7 +8,7 @@ from reports.plots import summary
 from reports.plots.axis import value_axis
 from reports.plots.on_axes.given import given_or_new, with_plain_texts
 from reports.plots.profiles import X_LABEL, block_ticks, draw_line
-from reports.plots.style import LIGHT, drawable, nth_style
+from reports.plots.style import LIGHT, drawable, drawable_names, nth_style
 from reports.plots.summary import ProfileTable
 
 
@@ -46,10 +46,11 @@ def plot_profile(table: ProfileTable, ax: Axes | None = None) -> Axes:
         ax: Where to draw; a new figure if None.
     """
     ax = given_or_new(ax)
+    told = drawable_names(table.rows["hue"].unique(), 24)
     handles = []
     for number, (level, rows) in enumerate(table.rows.groupby("hue", sort=False)):
         look = nth_style(number)
-        handles.append(draw_line(ax, rows, look, str(level), LIGHT, table.axis))
+        handles.append(draw_line(ax, rows, look, told[str(level)], LIGHT, table.axis))
     if table.scale == "log":
         ax.set_yscale("log")
     value_axis(ax, "y", table.scale)
