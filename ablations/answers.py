@@ -61,10 +61,10 @@ def status_of(error: Exception) -> int | None:
     """The exit status that a known error stands for; None for a fault of ours."""
     from ablations.executors import ExecutorError
     from ablations.grids.document import GridError
-    from ablations.store import StoreError
+    from ablations.store import NoRun, StoreError
     from registry.errors import MissingExtra
 
-    if isinstance(error, GridError):
+    if isinstance(error, (GridError, NoRun)):
         return 2
     if isinstance(error, (StoreError, ExecutorError, MissingExtra, NotInstalled, OSError)):
         return 3

@@ -5,7 +5,9 @@ import sys
 
 import pytest
 
+from ablations.store import Store
 from tests.ablations.command_line import SMALL, ablate
+from tests.ablations.stores import PLAN
 
 
 @pytest.mark.slow
@@ -55,7 +57,26 @@ def test_report_needs_no_torch(tmp_path):
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
 
 
-def test_report_of_a_folder_without_a_run(inline, tmp_path):
-    status, out, err = inline("report", tmp_path)
-    assert (status, out) == (3, "")
-    assert len(err.splitlines()) == 1
+@pytest.mark.parametrize(
+    ("command", "others"), [("report", []), ("report", ["--format", "csv"]), ("serve", [])]
+)
+def test_a_folder_without_a_run_is_a_wrong_request(inline, tmp_path, command, others):
+    told = f"{tmp_path} holds no run: there is no results.sqlite\n"
+    assert inline(command, tmp_path, *others) == (2, "", told)
+    Store.create_or_open(tmp_path).close()
+    told = f"{tmp_path}: nothing has been run in this directory yet\n"
+    assert inline(command, tmp_path, *others) == (2, "", told)
+
+
+def test_to_compare_with_a_folder_without_a_run_is_a_wrong_request(inline, tmp_path):
+    with Store.create_or_open(tmp_path / "run") as store:
+        store.begin(PLAN)
+    told = f"{tmp_path} holds no run: there is no results.sqlite\n"
+    assert inline("compare", tmp_path / "run", tmp_path) == (2, "", told)
+    assert inline("compare", tmp_path, tmp_path / "run") == (2, "", told)
+
+
+def test_a_damaged_run_is_no_wrong_request(inline, tmp_path):
+    (tmp_path / "results.sqlite").write_bytes(b"nothing of the kind " * 500)
+    told = f"{tmp_path}/results.sqlite is not an SQLite database\n"
+    assert inline("report", tmp_path) == (3, "", told)
