@@ -71,6 +71,13 @@ def status_of(error: Exception) -> int | None:
     return None
 
 
+def told(error: Exception) -> str:
+    """What is said of a known error: of the system's own, the file and why, without its number."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
 def show_conflicts(context: typer.Context) -> None:
     """Say so where the command line overrides the environment."""
     for parameter in context.command.params:

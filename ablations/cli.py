@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ablations.answers import say, status_of
+from ablations.answers import say, status_of, told
 from ablations.commands import beginning, checking, listing, reporting, running
 from ablations.variables import unknown_variables
 from registry.errors import RegistryError
@@ -75,9 +75,9 @@ def run_command_line(arguments: list[str] | None = None) -> int:
     try:
         status = command.main(arguments, prog_name="ablations", standalone_mode=False)
     except typer._click.exceptions.ClickException as error:
-        told = StringIO()
-        error.show(told)
-        say(told.getvalue().rstrip("\n"))
+        shown = StringIO()
+        error.show(shown)
+        say(shown.getvalue().rstrip("\n"))
         return error.exit_code
     except RegistryError as error:
         say(str(error))
@@ -88,5 +88,5 @@ def run_command_line(arguments: list[str] | None = None) -> int:
         status = status_of(error)
         if status is None:
             raise
-        say(str(error))
+        say(told(error))
     return int(status or 0)

@@ -80,3 +80,19 @@ def test_a_damaged_run_is_no_wrong_request(inline, tmp_path):
     (tmp_path / "results.sqlite").write_bytes(b"nothing of the kind " * 500)
     told = f"{tmp_path}/results.sqlite is not an SQLite database\n"
     assert inline("report", tmp_path) == (3, "", told)
+
+
+def test_a_page_that_cannot_be_written_is_named(inline, tmp_path):
+    for name in ("one", "two"):
+        with Store.create_or_open(tmp_path / name) as store:
+            store.begin(PLAN)
+    (tmp_path / "one" / "report.html").mkdir()
+    told = "one/report.html cannot be written: Is a directory\n"
+    assert inline("report", "one", "--format", "html") == (3, "", told)
+    told = "two cannot be written: Is a directory\n"
+    assert inline("compare", "one", "two", "--out", "two") == (3, "", told)
+
+
+def test_a_file_of_the_system_is_named_without_the_number_of_its_error(inline):
+    told = "nowhere/grid.yaml: No such file or directory\n"
+    assert inline("new", "grid", "nowhere/grid.yaml") == (3, "", told)
