@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from io import StringIO
 from typing import Annotated
 
 import typer
@@ -75,9 +74,7 @@ def run_command_line(arguments: list[str] | None = None) -> int:
     try:
         status = command.main(arguments, prog_name="ablations", standalone_mode=False)
     except typer._click.exceptions.ClickException as error:
-        shown = StringIO()
-        error.show(shown)
-        say(shown.getvalue().rstrip("\n"))
+        say(_told_of_arguments(error))
         return error.exit_code
     except RegistryError as error:
         say(str(error))
@@ -90,3 +87,12 @@ def run_command_line(arguments: list[str] | None = None) -> int:
             raise
         say(told(error))
     return int(status or 0)
+
+
+def _told_of_arguments(error: typer._click.exceptions.ClickException) -> str:
+    """What is wrong with the arguments, in a line that names the help; the help where none came."""
+    message = error.format_message()
+    context = getattr(error, "ctx", None)
+    if context is None or isinstance(error, typer._click.exceptions.NoArgsIsHelpError):
+        return message
+    return f"{message.removesuffix('.')} (see {context.command_path} --help)"

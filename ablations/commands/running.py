@@ -145,7 +145,7 @@ def _number_of(workers: str) -> int | None:
     """Raises: typer.BadParameter for what is no number of workers."""
     if workers == "auto":
         return None
-    if not workers.isdecimal() or int(workers) < 1:
+    if not (workers.isascii() and workers.isdecimal() and int(workers) >= 1):
         raise typer.BadParameter(
             f"expected auto or a whole number from 1 on, not {workers!r}", param_hint="--workers"
         )
