@@ -40,9 +40,15 @@ def test_report_in_a_format_that_there_is_not(inline, tmp_path):
 
 def test_report_in_a_format_whose_library_is_missing(inline, tmp_path, monkeypatch):
     monkeypatch.setattr("ablations.asked_formats.find_spec", lambda name: None)
-    status, out, err = inline("report", tmp_path, "--format", "parquet")
-    assert (status, out) == (3, "")
-    assert err == "--format parquet needs the package pyarrow: pip install 'ablations[parquet]'\n"
+    with Store.create_or_open(tmp_path / "run") as store:
+        store.begin(PLAN)
+    told = (
+        "--format parquet needs the package pyarrow: python -m pip install 'ablations[parquet]', "
+        "or leave it out; nothing is written\n"
+    )
+    assert inline("report", "run", "--format", "html,parquet") == (3, "", told)
+    assert not (tmp_path / "run" / "report.html").exists()
+    assert inline("report", "run", "--format", "html") == (0, "run/report.html\n", "")
 
 
 @pytest.mark.slow
