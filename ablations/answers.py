@@ -61,14 +61,21 @@ def status_of(error: Exception) -> int | None:
     """The exit status that a known error stands for; None for a fault of ours."""
     from ablations.executors import ExecutorError
     from ablations.grids.document import GridError
-    from ablations.store import StoreError
+    from ablations.store import NoRun, StoreError
     from registry.errors import MissingExtra
 
-    if isinstance(error, GridError):
+    if isinstance(error, (GridError, NoRun)):
         return 2
     if isinstance(error, (StoreError, ExecutorError, MissingExtra, NotInstalled, OSError)):
         return 3
     return None
+
+
+def told(error: Exception) -> str:
+    """What is said of a known error: of the system's own, the file and why, without its number."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def show_conflicts(context: typer.Context) -> None:

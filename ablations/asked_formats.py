@@ -19,6 +19,7 @@ def asked_formats(text: str) -> tuple[str, ...]:
             raise UnknownName(f"--format: there is no {name!r}; {nearest(name, FORMATS)}")
     if "parquet" in asked and find_spec("pyarrow") is None:
         raise MissingExtra(
-            "--format parquet needs the package pyarrow: pip install 'ablations[parquet]'"
+            "--format parquet needs the package pyarrow: "
+            "python -m pip install 'ablations[parquet]', or leave it out; nothing is written"
         )
     return tuple(name for name in FORMATS if name in asked)

@@ -5,7 +5,6 @@ Each runs in a worker process: a component that dies or hangs costs its own chec
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from ablations.executors.local import Local
 from ablations.machine import memory_share
 from ablations.strangers import strangers_of
 from registry.catalog import Catalog, full_name
-from registry.conformance.report import MUST_HOLD
+from registry.conformance.report import MUST_HOLD, counted, not_run
 from registry.contracts import Execution, Outcome
 from registry.errors import UnknownName, nearest
 from registry.examples import Example
@@ -63,14 +62,11 @@ class Checked:
     def text(self) -> str:
         """A heading, and a line for each check that did not simply pass."""
         state = "passed" if self.passed else "FAILED"
-        lines = [f"{self.kind} {self.name}: {state}, {_checks(self.n_run)} ran"]
-        waiting: Counter[str] = Counter()
+        lines = [f"{self.kind} {self.name}: {state}, {counted(self.n_run)} ran"]
         for check in self.checks:
-            if check["message"].endswith(MUST_HOLD):
-                waiting[check["message"].removesuffix(MUST_HOLD)] += 1
-            elif check["outcome"] != "passed":
+            if check["outcome"] != "passed" and not check["message"].endswith(MUST_HOLD):
                 lines.append(f"  {check['outcome']}: {check['name']}: {check['message']}")
-        lines += [f"  not run, as {name} failed: {_checks(n)}" for name, n in waiting.items()]
+        lines += [f"  {line}" for line in not_run(check["message"] for check in self.checks)]
         return "\n".join(lines)
 
 
@@ -140,9 +136,8 @@ def _checked(spec: ComponentSpec, outcomes: Sequence[Outcome]) -> Checked:
             continue
         report = outcome.result
         checks += [_row(r.name + with_options, r.outcome, r.message) for r in report.results]
-        if report.n_run < report.minimum and not any(r.bad for r in report.results):
-            message = f"{report.n_run} checks ran, fewer than the {report.minimum} of its kind"
-            checks.append(_row(f"enough checks{with_options}", "failed", message))
+        if report.too_few and not any(r.bad for r in report.results):
+            checks.append(_row(f"enough checks{with_options}", "failed", report.too_few))
         passed, n_run = passed and report.passed, n_run + report.n_run
     return Checked(
         kind=str(spec.kind), name=spec.name, passed=passed, checks=tuple(checks), n_run=n_run
@@ -158,9 +153,5 @@ def summary(checked: Sequence[Checked]) -> str:
     failed = [f"{one.kind} {one.name}" for one in checked if not one.passed]
     ran = sum(one.n_run for one in checked)
     components = "1 component" if len(checked) == 1 else f"{len(checked)} components"
-    head = f"{components}, {_checks(ran)} ran"
+    head = f"{components}, {counted(ran)} ran"
     return f"{head}, failed: {', '.join(failed)}" if failed else f"{head}, all passed"
-
-
-def _checks(n: int) -> str:
-    return "1 check" if n == 1 else f"{n:,} checks"

@@ -80,7 +80,8 @@ class Checkpoint:
             write_whole(self._tensors(digest), data)
             write_whole(self._path, document.encode())
         except OSError as error:
-            warnings.warn(f"no checkpoint was kept: {error}", RuntimeWarning, stacklevel=2)
+            why = f"{error.filename} cannot be written: {error.strerror}"
+            warnings.warn(f"no checkpoint was kept: {why}", RuntimeWarning, stacklevel=2)
             return
         for other in self._files():
             if other not in (self._path, self._tensors(digest)):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from io import StringIO
 from typing import Annotated
 
 import typer
 
-from ablations.answers import say, status_of
+from ablations.answers import say, status_of, told
 from ablations.commands import beginning, checking, listing, reporting, running
 from ablations.variables import unknown_variables
 from registry.errors import RegistryError
@@ -75,9 +74,7 @@ def run_command_line(arguments: list[str] | None = None) -> int:
     try:
         status = command.main(arguments, prog_name="ablations", standalone_mode=False)
     except typer._click.exceptions.ClickException as error:
-        told = StringIO()
-        error.show(told)
-        say(told.getvalue().rstrip("\n"))
+        say(_told_of_arguments(error))
         return error.exit_code
     except RegistryError as error:
         say(str(error))
@@ -88,5 +85,14 @@ def run_command_line(arguments: list[str] | None = None) -> int:
         status = status_of(error)
         if status is None:
             raise
-        say(str(error))
+        say(told(error))
     return int(status or 0)
+
+
+def _told_of_arguments(error: typer._click.exceptions.ClickException) -> str:
+    """What is wrong with the arguments, in a line that names the help; the help where none came."""
+    message = error.format_message()
+    context = getattr(error, "ctx", None)
+    if context is None or isinstance(error, typer._click.exceptions.NoArgsIsHelpError):
+        return message
+    return f"{message.removesuffix('.')} (see {context.command_path} --help)"

@@ -28,19 +28,14 @@ class PlannedCell:
     """A cell and what its shapes tell; None where it is skipped or cannot be built here.
 
     `parameters` counts unique ones; `flops` is what one trial's measures compute (a multiply-add is
-    2, attention over all T² pairs), `weight_bytes` what its weights and their gradients occupy.
-    `least_bytes` is, by measure, the memory without which it cannot be done.
+    2, attention over all T² pairs), `least_bytes`, by measure, the memory without which it cannot
+    be done.
     """
 
     cell: Cell
     parameters: int | None = None
     flops: float | None = None
     least_bytes: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def weight_bytes(self) -> int | None:
-        """Bytes of weights and gradients in float32."""
-        return None if self.parameters is None else 2 * 4 * self.parameters
 
 
 class Estimator:

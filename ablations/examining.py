@@ -92,6 +92,7 @@ def _expected(catalog: Catalog, spec: ComponentSpec | None, choice: Choice) -> M
 def examine(examination: Examination) -> Conformity:
     """Run the checks, in a worker."""
     from registry.conformance import check_component
+    from registry.conformance.report import not_run
 
     report = check_component(
         examination.kind,
@@ -101,8 +102,10 @@ def examine(examination: Examination) -> Conformity:
         dims=examination.dims,
     )
     faults = [f"{r.name}: {r.message}" for r in report.results if r.bad]
-    if report.n_run < report.minimum:
-        faults.append(f"only {report.n_run} of at least {report.minimum} checks ran")
+    if not report.passed:
+        faults += not_run(r.message for r in report.results)
+    if report.too_few and not faults:
+        faults.append(report.too_few)
     return Conformity(
         passed=report.passed, leaks=report.leaks, n_run=report.n_run, faults=tuple(faults)
     )

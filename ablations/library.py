@@ -42,7 +42,7 @@ class Run:
         return f"Run({str(self.out)!r})"
 
     def _repr_html_(self) -> str:
-        """How a notebook shows it. Raises: StoreError when there is no run."""
+        """How a notebook shows it. Raises: NoRun."""
         from ablations.notebook import run_html
 
         return run_html(self.overview(), self.out)
@@ -50,7 +50,7 @@ class Run:
     def overview(self) -> Overview:
         """What was asked for and how far it got, without reading figures.
 
-        Raises: StoreError when there is no run.
+        Raises: NoRun.
         """
         from ablations.store import Store
 
@@ -60,7 +60,7 @@ class Run:
     def frames(self) -> Frames:
         """Tidy pandas frames of everything measured; see `reports.Frames`.
 
-        Raises: StoreError when there is no run.
+        Raises: NoRun.
         """
         from ablations.store import Store
 
@@ -73,7 +73,7 @@ class Run:
 
 
 def open_run(out: str | Path) -> Run:
-    """The run in a directory. Raises: StoreError when there is none."""
+    """The run in a directory. Raises: NoRun."""
     from ablations.store import Store
 
     with Store.open_readonly(Path(out)):
@@ -85,7 +85,7 @@ def write_report(out: str | Path, *, whole: bool = True) -> Path:
 
     `whole` is as of `ablations.store.Store.open_readonly`.
 
-    Raises: StoreError when there is no run in `out`.
+    Raises: NoRun.
     """
     import reports
     from ablations.store import Store
@@ -100,7 +100,7 @@ def write_as(out: str | Path, formats: Sequence[str]) -> list[Path]:
 
     Returns the files, and the folder tables/ if anything was written there.
 
-    Raises: StoreError when there is no run in `out`.
+    Raises: NoRun.
     """
     from reports.formats import write_formats
 

@@ -34,11 +34,14 @@ def chosen_workers(*, trials: int, threads: int, needed: int = 0) -> Workers:
     while number > 1 and memory_share(number) < needed:
         number -= 1
         because = "memory holds no more of the largest trial at once"
+    fits = memory_share(number) >= needed
+    if not fits:
+        because = "memory does not hold the largest trial even alone"
     if trials < number:
         number, because = max(1, trials), "as many as there are trials"
     idle = cores - number * threads
     hint = ""
-    if idle > 0 and cores // number > threads:
+    if fits and idle > 0 and cores // number > threads:
         hint = (
             f"{idle} of {cores} cores stay idle: `threads: {cores // number}` in the grid would "
             "use them, and measure all of it with other bits"

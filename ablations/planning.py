@@ -5,31 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
-from ablations.amounts import in_words
 from ablations.architecture import Architecture
 from ablations.combinations import baseline_number, label, pairs, places
 from ablations.design import Cell, cells, check_levels
 from ablations.estimating import Estimator, PlannedCell
-from ablations.executors.process_tree import SEEN
 from ablations.grid import Grid
 from ablations.grids.document import Fault
 from ablations.grids.placebo import factor_path
 from ablations.grids.unused import unused_faults
-from ablations.machine import memory_share, refusal
+from ablations.machine import memory_share
 from ablations.made import Made
 from ablations.parallel import Workers, chosen_workers
-from ablations.printable import line
-from ablations.progress import duration
 from ablations.survey import Survey
 from ablations.trial import Measurement, Trial, TrialContext
 from registry.catalog import Catalog
 from registry.spec import Choice
-
-MOST_TOLD = 20
-"""Reasons, and cells for each, that a plan's text tells; `plan --json` has them all."""
 
 Lister = Callable[[Iterable[Any]], list[Any]]
 
@@ -44,8 +36,6 @@ class Plan:
     grid: Grid
     catalog: Catalog
     cells: Made[PlannedCell]
-    seconds: float
-    """Rough time of the trials on one core of this machine."""
     survey: Survey = field(repr=False, compare=False)
 
     @property
@@ -82,16 +72,16 @@ class Plan:
             "cells": len(self.cells),
             "trials": self.trials,
             "skipped": listed(
-                {"cell": self._label(number), "reason": reason}
+                {"cell": self.label(number), "reason": reason}
                 for number, reason in self.survey.skipped()
             ),
             "parameters": {"min": self.survey.least, "max": self.survey.most},
             "flops": self.flops,
             "seconds": self.seconds,
-            "memory": {"limit": self.memory, "too_large": listed(self._too_large())},
+            "memory": {"limit": self.memory, "too_large": listed(self.each_too_large())},
         }
 
-    def _too_large(self) -> Iterable[dict[str, Any]]:
+    def each_too_large(self) -> Iterable[dict[str, Any]]:
         """The measures of cells that need more memory than a trial may use."""
         memory = self.memory
         return (
@@ -101,8 +91,20 @@ class Plan:
             if needed > memory
         )
 
-    def _label(self, number: int) -> str:
+    def label(self, number: int) -> str:
+        """Of the cell of that number."""
         return label(self.grid.factors, places(self.grid, number))
+
+    @cached_property
+    def seconds(self) -> float:
+        """Rough time of measuring on one core of this machine, without trials that do not fit."""
+        return self.survey.seconds(self.memory) * len(self.grid.seeds)
+
+    @property
+    def too_large(self) -> int:
+        """Trials of which a measure needs more memory than a trial may use."""
+        fitting = self.survey.fitting(self.memory)
+        return (len(self.survey.running) - fitting) * len(self.grid.seeds)
 
     @cached_property
     def workers(self) -> Workers:
@@ -117,55 +119,15 @@ class Plan:
         return self.grid.memory or memory_share(self.workers.number)
 
     @property
-    def _origin_of_memory(self) -> str:
-        if self.grid.memory is not None:
-            return "as the grid says" if SEEN else "as the grid says; it is not enforced here"
-        if not SEEN:
-            return "not enforced here: only Linux shows what a trial uses"
-        number = self.workers.number
-        return f"this machine's for {'1 worker' if number == 1 else f'each of {number} workers'}"
-
-    @property
     def flops(self) -> float:
         """Of all trials together."""
         return self.survey.flops * len(self.grid.seeds)
 
     def text(self) -> str:
         """The same for a person, with every value of the model, given or default."""
-        grid, survey = self.grid, self.survey
-        lines = [
-            f"{grid.name}: {len(self.cells)} cells × {len(grid.seeds)} seeds, {self.trials} trials",
-            *(f"  {factor.name}: {_levels(grid, factor)}" for factor in grid.factors),
-            f"measures: {', '.join(measure.choice.label for measure in grid.measures)}",
-        ]
-        if survey.most is not None:
-            lines += [
-                f"parameters: {survey.least:,} to {survey.most:,}",
-                f"computation: {self.flops:.3g} FLOPs (a multiply-add is 2), about "
-                f"{duration(self.seconds)} on one core",
-                "memory: weights and gradients of the largest trial "
-                f"{in_words(2 * 4 * survey.most)} a worker, in float32",
-                f"memory limit: {in_words(self.memory)} a trial, {self._origin_of_memory}",
-            ]
-        if self.trials:
-            lines += filter(None, [f"workers: {self.workers}", self.workers.hint])
-        too_large = iter(self._too_large())
-        lines += [
-            f"too large: {one['cell']}: {one['measure']} {refusal(one['bytes'], self.memory)}"
-            for one in islice(too_large, MOST_TOLD)
-        ]
-        lines += _rest("too large: and {} more", sum(1 for _ in too_large))
-        by_reason: dict[str, list[int]] = {}
-        for number, reason in survey.skipped():
-            by_reason.setdefault(reason, []).append(number)
-        for reason, numbers in islice(by_reason.items(), MOST_TOLD):
-            lines.append(f"skipped: {line(reason)}")
-            lines += [f"  {self._label(number)}" for number in numbers[:MOST_TOLD]]
-            lines += _rest("  and {} more cells", len(numbers) - MOST_TOLD)
-        lines += _rest("skipped: and cells for {} more reasons", len(by_reason) - MOST_TOLD)
-        lines.append("settings:")
-        lines += [f"  {s.key}: {s.value} ({s.origin})" for s in grid.settings()]
-        return "\n".join(lines)
+        from ablations.plan_text import plan_text
+
+        return plan_text(self)
 
 
 def plan(grid: Grid, *, catalog: Catalog | None = None) -> Plan:
@@ -185,7 +147,6 @@ def plan(grid: Grid, *, catalog: Catalog | None = None) -> Plan:
         grid=grid,
         catalog=catalog,
         cells=planned,
-        seconds=survey.seconds * len(grid.seeds),
         survey=survey,
     )
     unused = unused_faults(grid, worked_out.choices)
@@ -195,14 +156,6 @@ def plan(grid: Grid, *, catalog: Catalog | None = None) -> Plan:
         _check_effects(grid, designed)
     _check_baseline(worked_out)
     return worked_out
-
-
-def _levels(grid: Grid, factor: Any) -> str:
-    baseline = grid.baseline[factor.name]
-    return ", ".join(
-        f"{level.label} (baseline)" if level.label == baseline else level.label
-        for level in factor.levels
-    )
 
 
 def _context(cell: Cell) -> TrialContext:
@@ -263,8 +216,3 @@ def _counted(cell: Cell) -> tuple[Measurement, ...] | None:
         return tuple(choice.load()(**choice.options).measure(context) for choice in cell.measures)
     except (Exception, SystemExit):
         return None  # its trial will tell
-
-
-def _rest(words: str, more: int) -> list[str]:
-    """A line that tells how many more there are, if any."""
-    return [words.format(f"{more:,}") + "; plan --json has them all"] if more > 0 else []

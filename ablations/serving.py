@@ -30,7 +30,7 @@ class PortTaken(OSError):
 class Server(ThreadingHTTPServer):
     """Answers for one run directory until it is closed; nothing else is ever read or written.
 
-    Raises: PortTaken; StoreError when there is no run.
+    Raises: PortTaken; NoRun.
     """
 
     daemon_threads = True

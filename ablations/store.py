@@ -25,6 +25,7 @@ from ablations.storage.conformity import CONFORMITIES, EXAMINED, read_conformiti
 from ablations.storage.digests import RESULTS, seal_conformities, seal_plan, seal_result
 from ablations.storage.errors import (
     DamagedStore,
+    NoRun,
     NotAStore,
     RunLocked,
     StoreError,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DamagedStore",
+    "NoRun",
     "NotAStore",
     "PlannedCellRow",
     "RunLocked",
@@ -102,7 +104,7 @@ class Store:
         `whole` says whether to look through all of it for damage, which only a process that has
         just done so, and written the rest itself, or one that reads no figure need not do.
 
-        Raises: StoreError if there are none; NotAStore; DamagedStore.
+        Raises: NoRun; NotAStore; DamagedStore.
         """
         directory = Path(directory)
         return cls(directory, open_readonly(directory / FILE, whole=whole), None)
@@ -228,7 +230,7 @@ class Store:
         A result that is not there, or that has another identity than the plan's, is `missing`.
         Texts of metrics and profiles, which are few and stand in many rows, are categories.
 
-        Raises: StoreError if nothing has been run yet.
+        Raises: NoRun.
         """
         with explained(self.path):
             return read_frames(self._connection, self.path)
@@ -236,10 +238,10 @@ class Store:
     def overview(self) -> Overview:
         """What belongs to the grid last run and how far it got, without its figures.
 
-        Raises: StoreError if nothing has been run yet.
+        Raises: NoRun.
         """
         with explained(self.path):
-            return read_overview(self._connection)
+            return read_overview(self._connection, self.path)
 
     def origins(self) -> Origins:
         """What the results of the grid last run come from, as digests."""

@@ -58,26 +58,32 @@ class Survey:
         """Of one trial a cell."""
         return sum(self._flops)
 
-    @property
-    def seconds(self) -> float:
+    def seconds(self, limit: int) -> float:
         """Of one trial a cell: FLOPs over the rate of a matrix product here, and drawing weights.
 
         Small products and everything between them run at about half the rate of a large one. That
-        cells share the weights that they draw alike is left out.
+        cells share the weights that they draw alike is left out, and so is every cell that needs
+        more than `limit` bytes of memory.
         """
         if not any(self._flops):
             return 0.0
         flops_a_second, draws_a_second = rates()
         return sum(
             2 * flops / flops_a_second + parameters / draws_a_second
-            for flops, parameters in zip(self._flops, self._parameters, strict=True)
-            if flops
+            for flops, parameters, held in zip(
+                self._flops, self._parameters, self._bytes, strict=True
+            )
+            if flops and held <= limit
         )
 
     @property
     def largest(self) -> int:
         """The bytes that the largest measure of a cell needs at least."""
         return int(max(self._bytes, default=0))
+
+    def fitting(self, limit: int) -> int:
+        """How many cells need no more than so many bytes."""
+        return sum(held <= limit for held in self._bytes)
 
     def at_least(self, needed: int) -> list[int]:
         """The numbers of the cells that need so many bytes, or nearly."""

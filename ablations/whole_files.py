@@ -11,7 +11,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
     The new one is on the disk when this returns, its name too.
 
-    Raises: OSError; the old file is as it was.
+    Raises: OSError that names the file, not the one beside it; the old file is as it was.
     """
     beside = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
@@ -20,6 +20,8 @@ def write_whole(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         beside.unlink(missing_ok=True)
     _sync_names(path.parent)

@@ -56,7 +56,7 @@ def write_formats(
     Raises:
         ValueError: There is no such format.
         ModuleNotFoundError: ``parquet`` without pyarrow.
-        OSError: The folder cannot be written.
+        CannotWrite: The folder cannot be written.
     """
     unknown = sorted(set(formats) - set(FORMATS))
     if unknown:

@@ -20,7 +20,7 @@ def write_parquet(tables: Mapping[str, pd.DataFrame], directory: Path) -> list[P
 
     Raises:
         ModuleNotFoundError: pyarrow is not installed.
-        OSError: The folder cannot be written.
+        CannotWrite: The folder cannot be written.
     """
     paths = []
     for name, table in tables.items():

@@ -49,7 +49,7 @@ def write_tables(frames: Frames, directory: Path, compared: Compared | None = No
         compared: `reports.training.compared.compare` of the run, if already computed.
 
     Raises:
-        OSError: The folder cannot be written.
+        CannotWrite: The folder cannot be written.
     """
     paths: list[Path] = []
     for name, content in run_tables(frames, compared).items():

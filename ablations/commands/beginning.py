@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ablations.answers import Answer, answers, say
+from registry.errors import UnknownName, nearest
 from registry.spec import Kind
 
 
@@ -36,7 +37,9 @@ def new_plugin(
     name: Annotated[
         str, typer.Argument(help="Of the package: letters, digits, hyphens and underscores.")
     ],
-    kind: Annotated[Kind, typer.Option(help="What its component is.")] = Kind.NORM,
+    kind: Annotated[
+        str, typer.Option(metavar="KIND", help=f"What its component is: {', '.join(Kind)}.")
+    ] = Kind.NORM.value,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="The folder in which to make its own.")
     ] = Path(),
@@ -50,11 +53,21 @@ def new_plugin(
     from ablations.new_plugin import CannotBegin, write_plugin
     from registry.discovery import discover
 
+    wanted = _kind_of(kind)
     built_in = discover(environment={"ABLATIONS_NO_PLUGINS": "1"})
     try:
-        folder = write_plugin(name, kind, out, built_in)
+        folder = write_plugin(name, wanted, out, built_in)
     except CannotBegin as reason:
         say(str(reason))
         return Answer("", 2)
     say(f"next: cd {folder} && python -m pip install -e . && ablations run grid.yaml")
     return Answer(str(folder))
+
+
+def _kind_of(text: str) -> Kind:
+    """Raises: UnknownName for what is no kind."""
+    if text not in list(Kind):
+        raise UnknownName(
+            f"--kind: there is no {text!r}; {nearest(text, [kind.value for kind in Kind])}"
+        )
+    return Kind(text)

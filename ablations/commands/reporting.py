@@ -11,6 +11,8 @@ from ablations.answers import Answer, answers, say
 from ablations.commands.arguments import DirectoryArgument
 from ablations.ending import Terminated, told_to_end
 
+LAST_PORT = 65_535
+
 
 @answers
 def report(
@@ -65,8 +67,8 @@ def compare(
 def serve(
     directory: DirectoryArgument,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes a free one.")
-    ] = 8000,
+        str, typer.Option(metavar="N", help="Where to listen; 0 takes a free one.")
+    ] = "8000",
 ) -> Answer:
     """Show a run live in a browser of this machine, also while it goes on; Ctrl-C ends it.
 
@@ -77,9 +79,18 @@ def serve(
     from ablations.serving import Server
 
     try:
-        with told_to_end(), Server(directory, port) as server:
+        with told_to_end(), Server(directory, _number_of(port)) as server:
             say(f"{directory} is shown on {server.address} until Ctrl-C")
             server.serve_forever()
     except KeyboardInterrupt as stop:
         return Answer("", 143 if isinstance(stop, Terminated) else 130)
     return Answer("")
+
+
+def _number_of(port: str) -> int:
+    """Raises: typer.BadParameter for what is no number of a port."""
+    if not (port.isascii() and port.isdecimal() and int(port) <= LAST_PORT):
+        raise typer.BadParameter(
+            f"expected a whole number from 0 to {LAST_PORT}, not {port!r}", param_hint="--port"
+        )
+    return int(port)

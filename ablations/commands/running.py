@@ -120,7 +120,7 @@ def run(
         first = line(summary.warned[0], MAX_LINE)
         say(f"{n} trial{'s' if n > 1 else ''} warned: {first}; see {directory / LOG}")
     for name, fault in summary.faulty.items():
-        say(f"{name}: {fault}; its trials are marked in the report"[:MAX_LINE])
+        say(f"{name}: {line(fault, MAX_LINE)}; its results, if any, are marked in the report")
     for name, reason in sorted(summary.unfollowed.items()):
         say(f"plugin {name} did not follow this run to its end: {reason}")
     return Answer(str(summary.report), 1 if summary.lost else 0)
@@ -145,7 +145,7 @@ def _number_of(workers: str) -> int | None:
     """Raises: typer.BadParameter for what is no number of workers."""
     if workers == "auto":
         return None
-    if not workers.isdecimal() or int(workers) < 1:
+    if not (workers.isascii() and workers.isdecimal() and int(workers) >= 1):
         raise typer.BadParameter(
             f"expected auto or a whole number from 1 on, not {workers!r}", param_hint="--workers"
         )

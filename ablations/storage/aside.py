@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from ablations.log import FILE as LOG
-from ablations.storage.errors import StoreError
+from ablations.storage.errors import NoRun, StoreError
 from ablations.storage.lock import FILE as LOCK
 from ablations.storage.lock import RunLock
 from ablations.storage.schema import FILE, GRID, JOURNALS
@@ -33,8 +33,8 @@ class Aside:
         self._wanted = wanted
 
     def __enter__(self) -> Aside:
-        """Raises: RunLocked while another process runs in it; StoreError for a directory of other
-        things, or one that cannot be renamed."""
+        """Raises: RunLocked while another process runs in it; NoRun for a directory of other
+        things; StoreError for one that cannot be renamed."""
         if self._wanted:
             self.path = _moved(self._out)
         self._old = self.path
@@ -66,7 +66,7 @@ def _moved(out: Path) -> Path | None:
     if not out.exists() or not any(out.iterdir()):
         return None
     if not (out / FILE).exists():
-        raise StoreError(f"{out} holds no run, so it is not moved aside: choose another directory")
+        raise NoRun(f"{out} holds no run, so it is not moved aside: choose another directory")
     lock = RunLock(out)  # held over the move, so that no run begins in between
     try:
         aside = _unused(out)

@@ -13,6 +13,10 @@ class StoreError(Exception):
     """Root of the run directory's errors: the environment is at fault, not the grid."""
 
 
+class NoRun(StoreError):
+    """The directory that was asked for holds no run: the request is at fault."""
+
+
 class RunLocked(StoreError):
     """Another process carries out a run in this directory."""
 

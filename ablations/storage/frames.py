@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ablations.storage.arrays import StoredArrays
 from ablations.storage.conformity import joined, read_conformities, read_marks
-from ablations.storage.errors import StoreError
-from ablations.storage.schema import NOTHING
+from ablations.storage.schema import nothing_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,7 +137,7 @@ def read_frames(connection: sqlite3.Connection, path: Path) -> Frames:
     try:
         meta = dict(connection.execute("SELECT key, value FROM meta"))
         if not meta:
-            raise StoreError(NOTHING)
+            raise nothing_run(path)
         tables = {
             name: _long_frame(connection.execute(query), COLUMNS[name])
             for name, query in (("metrics", METRICS), ("profiles", PROFILES))

@@ -7,10 +7,10 @@ import sqlite3
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from ablations.storage.errors import StoreError
 from ablations.storage.frames import TRIALS
-from ablations.storage.schema import NOTHING
+from ablations.storage.schema import nothing_run
 
 BY_GRAVITY = ("done", "missing", "skipped", "diverged", "timeout", "crashed", "failed")
 """States of a trial's measures; the trial has the last of them in this order."""
@@ -47,13 +47,13 @@ class Overview:
         return self.states.get("missing", 0)
 
 
-def read_overview(connection: sqlite3.Connection) -> Overview:
-    """Of the grid last run, as one moment saw it. Raises: StoreError if nothing has been run."""
+def read_overview(connection: sqlite3.Connection, path: Path) -> Overview:
+    """Of the grid last run, as one moment saw it; `path` is the file. Raises: NoRun."""
     connection.execute("BEGIN")
     try:
         meta = dict(connection.execute("SELECT key, value FROM meta"))
         if "grid" not in meta:
-            raise StoreError(NOTHING)
+            raise nothing_run(path)
         (n_cells,) = connection.execute("SELECT count(*) FROM plan").fetchone()
         seeds = connection.execute("SELECT seed FROM plan_seeds ORDER BY position").fetchall()
         measures = connection.execute("SELECT measure FROM plan_measures ORDER BY position")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ablations.storage.digests import broken, seal_all
-from ablations.storage.errors import NotAStore, StoreError, damaged, explained
+from ablations.storage.errors import NoRun, NotAStore, StoreError, damaged, explained
 from ablations.storage.file_systems import network_type
 
 FILE, GRID = "results.sqlite", "grid.yaml"
@@ -18,7 +18,6 @@ JOURNALS = ("-wal", "-shm", "-journal")
 
 APPLICATION = 0x61626C61  # "abla", where SQLite lets a file say whose it is
 VERSION = 2
-NOTHING = "nothing has been run in this directory yet"
 BUSY_SECONDS = 30.0
 SMALLEST_PAGE = 512
 
@@ -104,7 +103,7 @@ def open_readonly(path: Path, *, whole: bool = True) -> sqlite3.Connection:
     `whole` says whether to look through all of it for damage, which takes as long as reading it.
     """
     if not path.is_file():
-        raise StoreError(f"{path.parent} holds no run: there is no {path.name}")
+        raise NoRun(f"{path.parent} holds no run: there is no {path.name}")
     with explained(path):
         _refuse_emptied(path)
         connection = _connect(path, "mode=ro")
@@ -130,6 +129,11 @@ def open_readonly(path: Path, *, whole: bool = True) -> sqlite3.Connection:
             connection.close()
             raise
     return connection
+
+
+def nothing_run(path: Path) -> NoRun:
+    """The error for a file, made at the start of a run, in which no grid was begun."""
+    return NoRun(f"{path.parent}: nothing has been run in this directory yet")
 
 
 def close_writable(connection: sqlite3.Connection) -> None:
@@ -240,7 +244,7 @@ def _making_sense(path: Path) -> Iterator[None]:
 
 def _checked(connection: sqlite3.Connection, path: Path, whole: bool) -> int:
     if _is_empty(connection):
-        raise StoreError(NOTHING)
+        raise nothing_run(path)
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION:
         raise NotAStore(f"{path} is a database of another program: choose another directory")

@@ -150,7 +150,8 @@ def _tokenized(source: str, tokenizer: str, versions: object) -> Text:
         from tokenizers import Tokenizer
     except ImportError as error:
         raise MissingExtra(
-            "training.tokenizer needs the package tokenizers: pip install 'ablations[tokenizers]'"
+            "training.tokenizer needs the package tokenizers: "
+            "python -m pip install 'ablations[tokenizers]'"
         ) from error
     try:
         encoder = Tokenizer.from_str(bytes_of(Path(tokenizer)).tobytes().decode("utf-8"))

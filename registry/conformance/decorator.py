@@ -74,8 +74,6 @@ class _Enough:
     def __call__(self) -> None:
         """Run what has not run yet. Raises: CheckFailed when too few did."""
         __tracebackhide__ = True
-        report = self.suite.report()
-        if report.n_run < report.minimum:
-            raise CheckFailed(
-                f"{report.n_run} checks ran, fewer than the {report.minimum} of its kind"
-            )
+        too_few = self.suite.report().too_few
+        if too_few:
+            raise CheckFailed(too_few)

@@ -51,17 +51,17 @@ def explain_shape(
     attention: bool,
 ) -> str:
     """Why what a call returned is not what its kind returns."""
-    wanted = " and ".join(map(tell, expected))
     outputs = outcome if isinstance(outcome, tuple) and len(expected) > 1 else (outcome,)
     if len(outputs) != len(expected) or not all(isinstance(part, Tensor) for part in outputs):
         many = isinstance(outcome, tuple)
         got = f"a tuple of {len(outcome)}" if many else f"what is of type {type(outcome).__name__}"
-        return f"output: expected {wanted}, got {got}"
+        return f"output: expected {' and '.join(map(tell, expected))}, got {got}"
     got = " and ".join(names.shape(part.shape) for part in outputs)
     deviation = first_deviation(recorder, names) if attention else None
     if deviation:
         return deviation
     hint = ": project it back to D" if attention and got == "(B, T, H·C)" else ""
+    wanted = " and ".join(names.wanted(shape, got) for shape in expected)
     return f"output: expected {wanted}, got {got}{hint}"
 
 
@@ -130,10 +130,10 @@ def _explain_projection(
     if len(operation.inputs) < 2:
         return None
     x, weight = operation.inputs[:2]
-    wanted = weight.shape[-1 if operation.name == "linear" else 0]
-    if x.ndim < 1 or weight.ndim < 2 or x.shape[-1] == wanted:
+    width = weight.shape[-1 if operation.name == "linear" else 0]
+    if x.ndim < 1 or weight.ndim < 2 or x.shape[-1] == width:
         return None
-    got, features = names.shape(x.shape), names.name(wanted)
+    got, features = names.shape(x.shape), names.name(width)
     merged = recorder.made(x)
     if (
         stage == "output projection"
@@ -141,10 +141,11 @@ def _explain_projection(
         and merged.name in RESHAPES
         and got != "(B, T, H·C)"
     ):
-        return f"head merge: expected (B, T, {features}), got {got}"
+        wanted = names.wanted(("B", "T", features), got)
+        return f"head merge: expected {wanted}, got {got}"
     name = recorder.name(weight)
     of = f" by {name!r}" if name else ""
-    expected = tell([*map(names.name, x.shape[:-1]), features])
+    expected = names.wanted([*map(names.name, x.shape[:-1]), features], got)
     return f"{stage}{of}: expected {expected}, got {got}"
 
 

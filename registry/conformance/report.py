@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -70,9 +71,16 @@ class Report:
         return MINIMUM[self.kind]
 
     @property
+    def too_few(self) -> str:
+        """What is said where fewer ran; empty where enough did."""
+        if self.n_run >= self.minimum:
+            return ""
+        return f"{self.n_run} checks ran, fewer than the {self.minimum} of its kind"
+
+    @property
     def passed(self) -> bool:
         """Whether none failed or passed against what was expected, and enough ran."""
-        return not any(result.bad for result in self.results) and self.n_run >= self.minimum
+        return not any(result.bad for result in self.results) and not self.too_few
 
     @property
     def leaks(self) -> bool:
@@ -84,12 +92,21 @@ class Report:
         options = ", ".join(f"{name}={plain(value)}" for name, value in self.options.items())
         name = f"{self.name}({options})" if options else self.name
         state = "passed" if self.passed else "FAILED"
-        heading = f"{self.kind} {name}: {state}, {self.n_run} checks ran"
-        if self.n_run < self.minimum:
-            heading += f", fewer than the {self.minimum} of its kind"
+        heading = f"{self.kind} {name}: {state}, {self.too_few or f'{self.n_run} checks ran'}"
         lines = [
             f"  {result.outcome}: {result.name}: {result.message}"
             for result in self.results
             if result.outcome != "passed"
         ]
         return "\n".join([heading, *lines])
+
+
+def not_run(messages: Iterable[str]) -> list[str]:
+    """How many checks did not run, since one that must hold first failed: `not run, as …`."""
+    waiting = Counter(m.removesuffix(MUST_HOLD) for m in messages if m.endswith(MUST_HOLD))
+    return [f"not run, as {name} failed: {counted(n)}" for name, n in waiting.items()]
+
+
+def counted(n: int) -> str:
+    """`1 check`, `17 checks`."""
+    return "1 check" if n == 1 else f"{n:,} checks"

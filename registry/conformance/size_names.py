@@ -6,6 +6,7 @@ B batch, T tokens, D d_model, H heads, K key/value heads, C head_dim, F hidden w
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
@@ -24,6 +25,9 @@ PRODUCTS = (
     "C/2",
 )
 """What components make of their sizes; other products of them are found too, but named after."""
+
+NUMBER = re.compile(r"(?<=[( ])\d+(?=[,)])")
+"""A dimension of a shape, told by name, that has none."""
 
 
 class SizeNames:
@@ -56,6 +60,17 @@ class SizeNames:
     def shape(self, sizes: Iterable[int]) -> str:
         """`(B, T, D)`."""
         return tell(map(self.name, sizes))
+
+    def wanted(self, names: Sequence[str], got: str) -> str:
+        """What was expected, by name; with its sizes where a size of what came has no name.
+
+        >>> SizeNames({"B": 5, "T": 7, "D": 60}).wanted(("B", "T", "D"), "(B, T, 59)")
+        '(B, T, D) = (5, 7, 60)'
+        """
+        sizes = [self._value(name) for name in names]
+        if all(one == "1" for one in NUMBER.findall(got)) or None in sizes:
+            return tell(names)
+        return f"{tell(names)} = {tell(map(str, sizes))}"
 
     def factors(self, sizes: Iterable[int]) -> tuple[str, ...]:
         """The atoms of a shape in the order in which its memory is laid out."""

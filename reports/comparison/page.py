@@ -119,7 +119,7 @@ def write_comparison(comparison: Comparison, path: Path, date: datetime | None =
     """Write the page, at once: one file that needs no network.
 
     Raises:
-        OSError: The file cannot be written.
+        CannotWrite: The file cannot be written.
     """
     write_text(path, comparison_page(comparison, date))
 

@@ -40,6 +40,8 @@ class Shared:
         n_alike: Trials' measures, run in both, whose code, options and environment are the same.
         n_other: Those of which any of that differs.
         n_differing: Values of the first kind that are not the same to the bit, times left out.
+        n_values: Values of all of them, times left out.
+        n_unequal: Those of them that are not the same to the bit.
     """
 
     n_cells: int
@@ -49,6 +51,8 @@ class Shared:
     n_alike: int
     n_other: int
     n_differing: int
+    n_values: int
+    n_unequal: int
 
 
 def shared(first: ComparedRun, second: ComparedRun, machine: set[str]) -> Shared:
@@ -71,6 +75,8 @@ def shared(first: ComparedRun, second: ComparedRun, machine: set[str]) -> Shared
         ],
         dtype=bool,
     )
+    _, n_differing = _values(first, second, run[alike], machine)
+    n_values, n_unequal = _values(first, second, run, machine)
     return Shared(
         n_cells=len(cells[0] & cells[1]),
         n_first=len(cells[0] - cells[1]),
@@ -78,14 +84,19 @@ def shared(first: ComparedRun, second: ComparedRun, machine: set[str]) -> Shared
         n_seeds=len(seeds[0] & seeds[1]),
         n_alike=int(alike.sum()),
         n_other=int((~alike).sum()),
-        n_differing=_differing(first, second, run[alike], machine),
+        n_differing=n_differing,
+        n_values=n_values,
+        n_unequal=n_unequal,
     )
 
 
-def _differing(
+def _values(
     first: ComparedRun, second: ComparedRun, trials: pd.DataFrame, machine: set[str]
-) -> int:
-    """How many values of these trials are not the same to the bit; NaN is the same as NaN."""
+) -> tuple[int, int]:
+    """How many values of these trials a run has, and how many of them are not the same to the bit.
+
+    NaN is the same as NaN, and as no value.
+    """
     info = first.frames.metric_info
     of_measure = info.loc[info["form"] == "metric", ["metric", "measure"]]
     of_measure = of_measure[~of_measure["metric"].isin(machine)]
@@ -98,7 +109,8 @@ def _differing(
         other, on=key, how="left", suffixes=("", "_2"), indicator=True
     )
     a, b = values["value"].to_numpy(dtype=float), values["value_2"].to_numpy(dtype=float)
-    return int((~((a == b) | (np.isnan(a) & np.isnan(b)))).sum())
+    neither = np.isnan(a) & np.isnan(b)
+    return int((~neither).sum()), int((~((a == b) | neither)).sum())
 
 
 def _shared(first: ComparedRun, second: ComparedRun) -> pd.DataFrame:

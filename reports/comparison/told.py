@@ -24,7 +24,14 @@ def verdict(row: Any) -> str:
         return "not compared" if not row.n_pairs else "no interval"
     if row.exact:
         return "exact: the same" if row.within_noise else "exact: moved"
+    if _is_same(row):
+        return "the same in each pair and seed"
     return "no move shown" if row.within_noise else "moved"
+
+
+def _is_same(row: Any) -> bool:
+    """Whether all data of an effect that both runs have are the same, which tells of no noise."""
+    return bool(row.how == PAIRED and row.unchanged and not row.exact and not row.lost)
 
 
 def has_moved(moved: pd.DataFrame) -> "pd.Series[bool]":
@@ -54,14 +61,21 @@ def move_findings(moved: pd.DataFrame, units: dict[str, str]) -> Iterator[Findin
             level=row.level,
         )
     verdicts = [verdict(row) for row in records(primary)]
-    still = sum(one in ("no move shown", "exact: the same") for one in verdicts)
+    same = sum(one in ("the same in each pair and seed", "exact: the same") for one in verdicts)
+    still = sum(one == "no move shown" for one in verdicts)
     undecided = sum(one in ("no interval", "not compared") for one in verdicts)
     lost = sum(one.startswith("values lost") for one in verdicts)
+    if same:
+        yield Finding(
+            kind=NOISE,
+            claim=f"Exactly the same in both runs: {counted(same, 'effect')} on primary metrics",
+            support="no seed changes them, or they differ in no pair and seed that both runs have",
+        )
     if still:
         yield Finding(
             kind=NOISE,
             claim=f"No move is shown of {counted(still, 'effect')} on primary metrics",
-            support="inside seed noise, or exactly the same; that is no proof that there is none",
+            support="inside seed noise; that is no proof that there is none",
         )
     if lost:
         yield Finding(
@@ -132,7 +146,7 @@ def moved_table(moved: pd.DataFrame, *, primary: bool) -> Table | None:
 
 def _row(row: Any) -> list[str]:
     known = not pd.isna(row.estimate)
-    has_width = not pd.isna(row.low) and not row.exact
+    has_width = not (pd.isna(row.low) or row.exact or _is_same(row))
     return [
         f"{row.factor}: {row.reference} → {row.level}",
         *(_figure(row, number) for number in (1, 2)),
@@ -206,4 +220,9 @@ def shared_sentence(shared: Shared) -> str:
             f"yet {counted(shared.n_differing, 'value')} of these differ: something that is not "
             "known to bend results does"
         )
+    if shared.n_values and not shared.n_unequal:
+        n = shared.n_values
+        every = f"all {n:,} values" if n > 1 else "the only value"
+        are = "are" if n > 1 else "is"
+        told.append(f"{every} that both hold and that can be compared {are} the same in both")
     return f"{'; '.join(told)}."

@@ -42,7 +42,8 @@ def test_parquet_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MissingExtra) as raised:
         asked_formats("csv,parquet")
     assert str(raised.value) == (
-        "--format parquet needs the package pyarrow: pip install 'ablations[parquet]'"
+        "--format parquet needs the package pyarrow: python -m pip install 'ablations[parquet]', "
+        "or leave it out; nothing is written"
     )
     assert asked_formats("csv") == ("csv",)
 

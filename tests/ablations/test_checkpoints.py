@@ -167,5 +167,7 @@ def test_the_time_between_two_can_be_set(place, monkeypatch):
 def test_a_place_that_cannot_be_written_costs_the_checkpoint_alone(tmp_path):
     (tmp_path / "kept").write_text("a file where the folder would be")
     place = checkpoint_of(folder(tmp_path), **TRIAL)
-    with pytest.warns(RuntimeWarning, match="no checkpoint was kept"):
+    with pytest.warns(RuntimeWarning) as warned:
         place.save({"a": torch.zeros(1)}, {})
+    told = f"no checkpoint was kept: {tmp_path / 'kept'} cannot be written: File exists"
+    assert [str(one.message) for one in warned] == [told]

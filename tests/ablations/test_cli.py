@@ -11,13 +11,60 @@ def test_the_version_is_printed(inline):
     assert inline("--version") == (0, f"ablations {version('ablations')}\n", "")
 
 
+KINDS = "activation, attention, feed_forward, initializer, norm, placement, position, residual"
+
+
 @pytest.mark.parametrize(
-    "arguments", [["run"], ["run", "grid.yaml", "--wrokers", "2"], ["rnu"], ["plan", "a", "b"]]
+    ("arguments", "told"),
+    [
+        ("run", "Missing argument 'grid' (see ablations run --help)"),
+        (
+            "run grid.yaml --wrokers 2",
+            "No such option: --wrokers (Possible options: --fresh, --workers) "
+            "(see ablations run --help)",
+        ),
+        ("rnu", "No such command 'rnu'. Did you mean 'run'? (see ablations --help)"),
+        ("plan a b", "Got unexpected extra argument(s) (b) (see ablations plan --help)"),
+        ("new plgin", "No such command 'plgin'. Did you mean 'plugin'? (see ablations new --help)"),
+        (
+            "new plugin mine --kind nrom",
+            f"--kind: there is no 'nrom'; did you mean 'norm'? known: {KINDS}",
+        ),
+        ("new plugin mine --kind x", f"--kind: there is no 'x'; known: {KINDS}"),
+        *(
+            (
+                f"serve x --port {port}",
+                f"Invalid value for --port: expected a whole number from 0 to 65535, not '{port}' "
+                "(see ablations serve --help)",
+            )
+            for port in ("abc", "70000", "1.5")
+        ),
+        (
+            "run grid.yaml --workers two",
+            "Invalid value for --workers: expected auto or a whole number from 1 on, not 'two' "
+            "(see ablations run --help)",
+        ),
+        (
+            "run grid.yaml --executor lcal",
+            "unknown executor 'lcal'; did you mean 'local'? known: inline, local, ray",
+        ),
+        (
+            "report x --format htlm",
+            "--format: there is no 'htlm'; did you mean 'html'? "
+            "known: csv, html, latex, markdown, parquet",
+        ),
+    ],
 )
-def test_wrong_arguments_are_status_2(inline, arguments):
-    status, out, err = inline(*arguments)
-    assert (status, out) == (2, "")
-    assert "Traceback" not in err
+def test_wrong_arguments_are_a_line_and_status_2(inline, tmp_path, arguments, told):
+    (tmp_path / "grid.yaml").write_text(SMALL)
+    assert inline(*arguments.split()) == (2, "", f"{told}\n")
+
+
+def test_a_command_without_any_of_its_own_shows_its_help(inline):
+    for arguments in ([], ["new"]):
+        status, out, err = inline(*arguments)
+        assert (status, out) == (2, "")
+        assert err.startswith(" ".join(["Usage: ablations", *arguments, "[OPTIONS] COMMAND"]))
 
 
 @pytest.mark.parametrize(

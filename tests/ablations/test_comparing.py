@@ -9,7 +9,7 @@ import pytest
 
 from ablations import cli
 from ablations.comparing import CannotCompare, compare_directories
-from ablations.store import Store
+from ablations.store import NoRun, Store
 from tests.ablations.stores import PLAN, result
 
 
@@ -37,8 +37,8 @@ def test_two_runs(runs: tuple[Path, Path]) -> None:
     assert (comparison.shared.n_alike, comparison.shared.n_differing) == (4, 2)
 
 
-def refused(first: Path, second: Path) -> str:
-    with pytest.raises(CannotCompare) as raised:
+def refused(first: Path, second: Path, kind: type[Exception] = NoRun) -> str:
+    with pytest.raises(kind) as raised:
         compare_directories(first, second)
     return str(raised.value)
 
@@ -46,13 +46,17 @@ def refused(first: Path, second: Path) -> str:
 def test_a_directory_without_a_run(runs: tuple[Path, Path], tmp_path: Path) -> None:
     assert refused(runs[0], tmp_path) == f"{tmp_path} holds no run: there is no results.sqlite"
     gone = tmp_path / "gone"
-    assert refused(gone, runs[0]) == f"{gone} holds no run: there is no results.sqlite"
+    for second in (runs[0], gone):
+        told = f"{gone} holds no run: there is no results.sqlite"
+        assert refused(gone, second) == told
 
 
 def test_the_same_directory_twice(runs: tuple[Path, Path], tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(runs[0])
-    assert refused(runs[0], link) == f"{runs[0]} and {link} are the same run: give two"
+    assert (
+        refused(runs[0], link, CannotCompare) == f"{runs[0]} and {link} are the same run: give two"
+    )
 
 
 def test_a_directory_in_which_nothing_was_begun(runs: tuple[Path, Path], tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 from torch import nn
 
 import ablations
+from ablations.checking import check
 from ablations.conformity import (
     Cache,
     Conformity,
@@ -14,9 +15,9 @@ from ablations.conformity import (
     from_document,
 )
 from ablations.engine import run
-from ablations.examining import conformity_of
+from ablations.examining import Examination, conformity_of, examine
 from registry import Catalog, ComponentSpec, PluginRecord, Provenance, discover
-from registry.contracts import Outcome
+from registry.contracts import Dims, Outcome
 from registry.examples import Example
 
 HELD = Conformity(passed=True, leaks=False, n_run=20)
@@ -151,6 +152,42 @@ def test_what_is_not_examined_yet_is_said():
     known = {"a": HELD, "b": LEAKY, "c": ODD}
     assert cell_marks(["a"], known) == ()
     assert cell_marks(["a", "b", "c", "d"], known) == ("leaks", "nonconforming", "unchecked")
+
+
+class Cut(nn.Module):
+    """Returns another shape than its kind must, so that most checks cannot run."""
+
+    def __init__(self, dims) -> None:
+        super().__init__()
+
+    def forward(self, x):
+        return x[..., :-1]
+
+
+def test_a_run_says_what_did_not_run_as_check_does():
+    record = PluginRecord(
+        name="strange:parts",
+        version="1",
+        state="loaded",
+        specs=(ComponentSpec(kind="norm", name="cut", target=Cut),),
+    )
+    known = Catalog([*discover().plugins, record])
+    (spec,) = (s for s in known.components() if s.name == "cut")
+    examination = Examination(
+        key="cut",
+        kind="norm",
+        choice=known.choose(spec, {}),
+        dims=Dims(
+            d_model=32, n_heads=4, n_kv_heads=4, head_dim=8, d_ff=64, context=16, depth=2, layer=0
+        ),
+    )
+    (checked,) = check([spec], workers=1)
+    said = checked.text.splitlines()
+    output = "shape: output: expected (B, T, D) = (5, 7, 60), got (B, T, 59)"
+    waiting = "not run, as shape failed: 15 checks"
+    assert said[0] == "norm cut: FAILED, 4 checks ran"
+    assert said[-2:] == [f"  failed: {output}", f"  {waiting}"]
+    assert examine(examination).text == f"failed: {output}; {waiting}"
 
 
 @pytest.mark.parametrize("state", ["crashed", "timeout", "failed"])

@@ -10,7 +10,7 @@ import ablations
 from ablations import engine, resuming
 from ablations.resuming import Standing
 from ablations.sources import Sources
-from ablations.store import RunLocked, Store, StoreError
+from ablations.store import NoRun, RunLocked, Store
 from registry import (
     Catalog,
     ComponentSpec,
@@ -259,7 +259,7 @@ def test_conventions_name_every_option_that_a_cell_has(tmp_path):
 def test_fresh_does_not_move_a_folder_of_other_things(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "thesis.tex").write_text("")
-    with pytest.raises(StoreError) as caught:
+    with pytest.raises(NoRun) as caught:
         ablations.run(grid(), tmp_path / "run", executor="inline", fresh=True)
     assert str(caught.value) == (
         f"{tmp_path / 'run'} holds no run, so it is not moved aside: choose another directory"

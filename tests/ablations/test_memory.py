@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ablations
-from ablations import engine, execution, parallel, planning
+from ablations import engine, execution, parallel, plan_text, planning
 from ablations.executors.local import Local
 from registry import InvalidOptions
 from tests.ablations.test_engine import grid, values
@@ -69,7 +69,8 @@ def test_a_plan_warns_of_what_cannot_fit(monkeypatch: pytest.MonkeyPatch) -> Non
     assert one["bytes"] == 4 * planned.running[1].parameters + logits  # type: ignore[operator]
     lines = planned.text().splitlines()
     assert "memory limit: 300 KiB a trial, as the grid says" in lines
-    (line,) = [line for line in lines if line.startswith("too large: ")]
+    count, line = [line for line in lines if line.startswith("too large: ")]
+    assert count == "too large: 2 of 4 trials cannot be measured whole"
     assert line.startswith("too large: d_model=64: gradient_flow needs at least ")
     for module in (planning, parallel):
         monkeypatch.setattr(module, "memory_share", lambda workers: 2**34)
@@ -77,7 +78,7 @@ def test_a_plan_warns_of_what_cannot_fit(monkeypatch: pytest.MonkeyPatch) -> Non
     free = ablations.plan(grid()).text()
     assert "memory limit: 16 GiB a trial, this machine's for each of 4 workers" in free
     assert "too large" not in free
-    monkeypatch.setattr(planning, "SEEN", False)
+    monkeypatch.setattr(plan_text, "SEEN", False)
     assert "a trial, not enforced here: only Linux shows what" in ablations.plan(grid()).text()
 
 

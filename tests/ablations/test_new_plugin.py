@@ -127,12 +127,6 @@ def test_a_norm_is_written_by_default_where_one_asks_for_it(command: Command, fo
     assert "class MyOwnNorm(" in written[2].read_text()
 
 
-def test_an_unknown_kind_is_refused(command: Command) -> None:
-    status, out, err = command("new", "plugin", "mine", "--kind", "nrom")
-    assert (status, out) == (2, "")
-    assert "'nrom' is not one of 'norm', 'activation', " in err
-
-
 def test_every_kind_has_built_ins_beside_it() -> None:
     assert sorted(BESIDE) == sorted(Kind)
 

@@ -24,7 +24,10 @@ def machine(monkeypatch):
         (3, 1, 0, "3 workers of 1 thread: as many as there are trials"),
         (0, 1, 0, "1 worker of 1 thread: as many as there are trials"),
         (100, 1, 20 << 30, "4 workers of 1 thread: memory holds no more of the largest trial"),
-        (100, 1, 200 << 30, "1 worker of 1 thread: memory holds no more of the largest trial"),
+        (
+            *(100, 1, 200 << 30),
+            "1 worker of 1 thread: memory does not hold the largest trial even alone",
+        ),
     ],
 )
 def test_as_many_as_cores_memory_and_trials_allow(trials, threads, needed, told):
@@ -33,16 +36,18 @@ def test_as_many_as_cores_memory_and_trials_allow(trials, threads, needed, told)
 
 
 @pytest.mark.parametrize(
-    ("trials", "threads", "hint"),
+    ("trials", "threads", "needed", "hint"),
     [
-        (100, 1, ""),
-        (100, 3, "2 of 8 cores stay idle: `threads: 4` in the grid would use"),
-        (3, 1, "5 of 8 cores stay idle: `threads: 2` in the grid would use"),
-        (5, 1, ""),  # two threads each would be more than there are cores
+        (100, 1, 0, ""),
+        (100, 3, 0, "2 of 8 cores stay idle: `threads: 4` in the grid would use"),
+        (3, 1, 0, "5 of 8 cores stay idle: `threads: 2` in the grid would use"),
+        (5, 1, 0, ""),  # two threads each would be more than there are cores
+        (100, 1, 80 << 30, "7 of 8 cores stay idle: `threads: 8` in the grid would use"),
+        (100, 1, 81 << 30, ""),  # no threads help what cannot run
     ],
 )
-def test_idle_cores_are_told_where_more_threads_would_use_them(trials, threads, hint):
-    found = chosen_workers(trials=trials, threads=threads).hint
+def test_idle_cores_are_told_where_more_threads_would_use_them(trials, threads, needed, hint):
+    found = chosen_workers(trials=trials, threads=threads, needed=needed).hint
     assert found.startswith(hint)
     assert bool(found) == bool(hint)
 

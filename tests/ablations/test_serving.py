@@ -17,7 +17,7 @@ import pytest
 from ablations import cli
 from ablations import live as live_module
 from ablations.serving import PortTaken, Server
-from ablations.store import Store, StoreError
+from ablations.store import NoRun, Store
 from tests.ablations.stores import result
 from tests.ablations.test_live import Stub, until
 from tests.reports.test_page import Page
@@ -206,14 +206,11 @@ def test_the_command_says_so_with_status_3(
     assert cli.run_command_line(arguments) == 3
     told = f"port {server.server_port} of 127.0.0.1 is taken: give another with --port\n"
     assert capsys.readouterr().err == told
-    assert cli.run_command_line(["serve", str(tmp_path)]) == 3
-    told = f"{tmp_path} holds no run: there is no results.sqlite\n"
-    assert capsys.readouterr().err == told
     assert cli.run_command_line(["serve", str(store.directory), "--port", "70000"]) == 2
 
 
 def test_a_directory_without_a_run(tmp_path: Path) -> None:
-    with pytest.raises(StoreError):
+    with pytest.raises(NoRun):
         Server(tmp_path, 0)
 
 

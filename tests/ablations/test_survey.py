@@ -33,11 +33,18 @@ def test_what_cells_come_to_is_summed_in_their_order(
     counts = [e.parameters for e in planned.running if e.parameters is not None]
     assert (seen.least, seen.most, seen.counted) == (min(counts), max(counts), 3)
     assert seen.flops == sum(entry.flops or 0.0 for entry in planned.running)
-    assert seen.seconds == sum(
-        2 * entry.flops / 1e9 + (entry.parameters or 0) / 1e6
-        for entry in planned.running
-        if entry.flops
-    )
+    taken = [
+        (max(e.least_bytes.values()), 2 * e.flops / 1e9 + (e.parameters or 0) / 1e6)
+        for e in planned.running
+        if e.flops
+    ]
+    assert seen.seconds(seen.largest) == sum(seconds for _, seconds in taken)
+    limit = min(needed for needed, _ in taken)
+    some = [seconds for needed, seconds in taken if needed <= limit]
+    assert 0 < len(some) < len(taken)
+    assert seen.seconds(limit) == sum(some)
+    assert seen.seconds(limit - 1) == 0
+    assert seen.fitting(limit) == len(seen.running) - len(taken) + len(some)
 
 
 def test_cells_are_found_by_the_memory_that_they_need(planned: ablations.Plan) -> None:

@@ -36,6 +36,8 @@ def test_a_failure_leaves_the_old_file(
 
     write_whole(tmp_path / "file", b"old")
     monkeypatch.setattr(*((os, step) if step == "fsync" else (Path, step)), fail)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="No space left") as raised:
         write_whole(tmp_path / "file", b"new")
+    told = f"[Errno 28] No space left on device: '{tmp_path / 'file'}'"
+    assert str(raised.value) == told
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"file": b"old"}

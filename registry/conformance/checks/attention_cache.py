@@ -75,8 +75,10 @@ def _step(
     except Exception as error:
         raise CheckFailed(f"decoding with a cache, {words}, {raised(error)}") from error
     if not isinstance(y, Tensor) or y.shape != part.shape:
-        got = trial.names(part.shape[1]).shape(y.shape) if isinstance(y, Tensor) else type(y)
-        raise CheckFailed(f"decoding with a cache, {words}: expected (B, T, D), got {got}")
+        names = trial.names(part.shape[1])
+        got = names.shape(y.shape) if isinstance(y, Tensor) else type(y).__name__
+        wanted = names.wanted(("B", "T", "D"), got)
+        raise CheckFailed(f"decoding with a cache, {words}: expected {wanted}, got {got}")
     return y
 
 

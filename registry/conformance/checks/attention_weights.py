@@ -97,9 +97,10 @@ def _asked(
     heads = trial.setting.sizes.dims.n_heads
     wanted = (len(x), heads, tokens, tokens)
     if not isinstance(found, Tensor) or found.shape != wanted:
-        tensor = isinstance(found, Tensor)
-        got = trial.names(tokens).shape(found.shape) if tensor else f"{type(found).__name__}"
-        raise CheckFailed(f"{method}: expected (B, H, T, T), got {got}{words}")
+        names = trial.names(tokens)
+        got = names.shape(found.shape) if isinstance(found, Tensor) else type(found).__name__
+        expected = names.wanted(("B", "H", "T", "T"), got)
+        raise CheckFailed(f"{method}: expected {expected}, got {got}{words}")
     return found
 
 

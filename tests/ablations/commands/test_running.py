@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import time
 
 import pytest
 
+from ablations.conformity import Conformity
 from tests.ablations.command_line import SMALL, ablate
 
 
@@ -154,6 +156,25 @@ def test_a_failed_trial_is_status_1(inline, tmp_path, monkeypatch):
     assert status == 1
     assert out == "runs/small/report.html\n"
     assert "12 trials: 12 failed" in err
+
+
+def test_a_component_that_breaks_its_contract_is_told_whole(inline, tmp_path, monkeypatch):
+    """Also where its trials were lost, which have no marks."""
+    (tmp_path / "grid.yaml").write_text(SMALL)
+
+    def examine(examination):
+        passed = examination.choice.name != "rmsnorm"
+        return Conformity(passed=passed, leaks=False, n_run=9, faults=("shape: " + "a" * 400,))
+
+    monkeypatch.setenv("ABLATIONS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("ablations.engine.examine", examine)
+    _, _, err = inline("run", "grid.yaml", "--executor", "inline")
+    (told,) = (line for line in err.splitlines() if line.startswith("norm rmsnorm: "))
+    assert re.fullmatch(
+        r"norm rmsnorm: failed: shape: a+ … a+ \(415 characters\); "
+        "its results, if any, are marked in the report",
+        told,
+    )
 
 
 @pytest.mark.slow

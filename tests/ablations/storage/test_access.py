@@ -15,6 +15,7 @@ import pytest
 
 from ablations.store import (
     DamagedStore,
+    NoRun,
     NotAStore,
     RunLocked,
     Store,
@@ -169,14 +170,12 @@ def test_a_full_disk_keeps_what_is_recorded(store: Store) -> None:
 
 
 def test_a_directory_without_a_run_is_told(tmp_path: Path) -> None:
-    with pytest.raises(StoreError) as error:
+    with pytest.raises(NoRun) as error:
         Store.open_readonly(tmp_path)
     assert str(error.value) == f"{tmp_path} holds no run: there is no results.sqlite"
-    with (
-        Store.create_or_open(tmp_path) as store,
-        pytest.raises(StoreError, match=r"^nothing has been run in this directory yet$"),
-    ):
+    with Store.create_or_open(tmp_path) as store, pytest.raises(NoRun) as error:
         store.frames()
+    assert str(error.value) == f"{tmp_path}: nothing has been run in this directory yet"
 
 
 def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ablations.results import ArrayValues
-from ablations.store import DamagedStore, NotAStore, Store, StoreError
+from ablations.store import DamagedStore, NoRun, NotAStore, Store, StoreError
 from tests.ablations.stores import PLAN, cell, result
 
 VALUES = np.arange(6, dtype=">f4").reshape(2, 3)
@@ -84,7 +84,7 @@ def refused(store: Store, kind: type[StoreError], message: str) -> None:
 
 
 def spoil(path: Path, kind: type[StoreError]) -> None:
-    if kind is StoreError:
+    if kind is NoRun:
         path.unlink()
     elif kind is NotAStore:
         path.write_bytes(b"nothing of the kind " * 500)
@@ -93,7 +93,7 @@ def spoil(path: Path, kind: type[StoreError]) -> None:
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        (StoreError, "{directory} holds no run: there is no results.sqlite"),
+        (NoRun, "{directory} holds no run: there is no results.sqlite"),
         (NotAStore, "{directory}/results.sqlite is not an SQLite database"),
     ],
 )

@@ -17,7 +17,7 @@ from ablations.library import write_report
 from ablations.results import ArrayValues, ProfileValues
 from ablations.storage import schema
 from ablations.storage.schema import DIGESTS
-from ablations.store import DamagedStore, NotAStore, Store, StoreError
+from ablations.store import DamagedStore, NoRun, NotAStore, Store, StoreError
 from tests.ablations.followers import run
 from tests.ablations.storage.mounted import ROOT
 from tests.ablations.stores import PLAN, result
@@ -147,8 +147,9 @@ def test_a_file_cut_off_anywhere_is_told_and_left_as_it_is(whole: Path) -> None:
 
 def test_an_empty_file_without_a_grid_is_a_run_that_never_began(tmp_path: Path) -> None:
     (tmp_path / "results.sqlite").touch()
-    with pytest.raises(StoreError, match=r"^nothing has been run in this directory yet$"):
+    with pytest.raises(NoRun) as raised:
         Store.open_readonly(tmp_path)
+    assert str(raised.value) == f"{tmp_path}: nothing has been run in this directory yet"
     with Store.create_or_open(tmp_path) as store:
         store.begin(PLAN)
 

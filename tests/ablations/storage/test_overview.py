@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ablations.store import Store, StoreError
+from ablations.store import NoRun, Store
 from reports.run_sections import trial_counts
 from tests.ablations.stores import result
 
@@ -43,6 +43,6 @@ def test_it_is_read_while_a_run_writes(store: Store) -> None:
 
 
 def test_a_directory_in_which_nothing_was_begun(tmp_path: Path) -> None:
-    with Store.create_or_open(tmp_path) as store, pytest.raises(StoreError) as raised:
+    with Store.create_or_open(tmp_path) as store, pytest.raises(NoRun) as raised:
         store.overview()
-    assert str(raised.value) == "nothing has been run in this directory yet"
+    assert str(raised.value) == f"{tmp_path}: nothing has been run in this directory yet"

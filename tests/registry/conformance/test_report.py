@@ -6,6 +6,7 @@ import pytest
 
 from registry import Kind
 from registry.conformance import Report, Result
+from registry.conformance.report import not_run
 
 
 def report(*outcomes: Any, kind: Kind = Kind.INITIALIZER, **fields: Any) -> Report:
@@ -44,6 +45,16 @@ def test_only_causality_leaks() -> None:
     for outcome in ("passed", "not applicable", "unexpected pass"):
         result = Result(name="causality", outcome=outcome)  # type: ignore[arg-type]
         assert not Report(kind=Kind.NORM, name="Mine", results=(result,)).leaks
+
+
+def test_checks_that_did_not_run_are_counted_by_what_must_hold_first() -> None:
+    messages = ["", "shape must hold first", "finite: NaN", "shape must hold first"]
+    assert not_run(messages) == ["not run, as shape failed: 2 checks"]
+    assert not_run([*messages, "dtype must hold first"]) == [
+        "not run, as shape failed: 2 checks",
+        "not run, as dtype failed: 1 check",
+    ]
+    assert not_run(["", "it has none"]) == []
 
 
 def test_a_report_is_told_in_lines() -> None:

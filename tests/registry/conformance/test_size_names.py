@@ -40,6 +40,23 @@ def test_shapes_are_told_by_names() -> None:
     assert tell(["T", "T"]) == "(T, T)"
 
 
+@pytest.mark.parametrize(
+    ("wanted", "got", "told"),
+    [
+        ("B T D", "(B, T, 59)", "(B, T, D) = (5, 7, 60)"),
+        ("B T D", "(59, T, D)", "(B, T, D) = (5, 7, 60)"),
+        ("B H T 3·H·C", "(B, 59, T, T)", "(B, H, T, 3·H·C) = (5, 6, 7, 72)"),
+        ("B T D", "(B, 1, D)", "(B, T, D)"),
+        ("B T D", "(B, T, 3·H·C)", "(B, T, D)"),
+        ("B T 9999", "(B, T, 59)", "(B, T, 9999) = (5, 7, 9999)"),
+        ("B T (H+2·K)·C", "(B, T, 59)", "(B, T, (H+2·K)·C)"),
+        ("B T D", "a tuple of 2", "(B, T, D)"),
+    ],
+)
+def test_sizes_are_told_where_one_that_came_has_no_name(wanted: str, got: str, told: str) -> None:
+    assert NAMES.wanted(wanted.split(), got) == told
+
+
 def test_memory_is_laid_out_in_atoms() -> None:
     assert NAMES.factors((5, 7, 24)) == NAMES.factors((5, 7, 6, 4)) == ("B", "T", "H", "C")
     assert NAMES.factors((5, 1, 7)) == ("B", "T")

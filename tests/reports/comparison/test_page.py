@@ -73,9 +73,32 @@ def test_an_effect_that_moved_is_told_first(tmp_path: Path) -> None:
 def test_an_effect_that_did_not_is_counted() -> None:
     comparison = compare_runs(*named(small(), small(0.0, 1)))
     assert [finding.text for finding in comparison.findings] == [
-        "No move is shown of 1 effect on primary metrics (inside seed noise, or exactly the same; "
-        "that is no proof that there is none)."
+        "No move is shown of 1 effect on primary metrics (inside seed noise; that is no proof that "
+        "there is none)."
     ]
+
+
+def test_a_longer_run_of_the_same_is_said_to_hold_the_same() -> None:
+    """Two seeds more, and of the others all values are the same: that is no matter of noise."""
+    longer = small()
+    seeds = longer.trials["seed"].unique()[:3]
+    of_seeds = {
+        name: table[table["seed"].isin(seeds)].reset_index(drop=True)
+        for name, table in (("trials", longer.trials), ("metrics", longer.metrics))
+    }
+    comparison = compare_runs(*named(replace(longer, **of_seeds), longer))
+    assert [finding.text for finding in comparison.findings] == [
+        "Exactly the same in both runs: 1 effect on primary metrics (no seed changes them, or they "
+        "differ in no pair and seed that both runs have)."
+    ]
+    assert "all 6 values that both hold and that can be compared are the same in both." in summary(
+        comparison
+    )
+    text = comparison_page(comparison, DATE)
+    assert "the same in each pair and seed" in text
+    assert "no move shown" not in text
+    other = summary(compare_runs(*named(longer, small(0.0, 1))))
+    assert "the same in both" not in other
 
 
 def test_what_is_lost_or_has_no_interval_is_told() -> None:

@@ -55,12 +55,14 @@ def test_results_of_the_same_code_should_agree_to_the_bit() -> None:
     alike = identities(first)
     same = shared(named(first, identities=alike), named(small(), identities=alike), set())
     assert (same.n_cells, same.n_seeds, same.n_alike, same.n_differing) == (4, 3, 12, 0)
+    assert (same.n_values, same.n_unequal) == (12, 0)
     found = shared(named(first, identities=alike), named(second, identities=alike), set())
     changed = int((first.metrics["value"] != second.metrics["value"]).sum())
     assert changed > 0
     assert (found.n_alike, found.n_other, found.n_differing) == (12, 0, changed)
+    assert (found.n_values, found.n_unequal) == (12, changed)
     times = shared(named(first, identities=alike), named(second, identities=alike), {"x"})
-    assert times.n_differing == 0
+    assert (times.n_differing, times.n_values) == (0, 0)
 
 
 def test_results_of_other_code_need_not_agree() -> None:
@@ -68,6 +70,9 @@ def test_results_of_other_code_need_not_agree() -> None:
     found = shared(named(first, identities=identities(first)),
                    named(second, identities=identities(second, "j")), set())  # fmt: skip
     assert (found.n_alike, found.n_other, found.n_differing) == (0, 12, 0)
+    assert (found.n_values, found.n_unequal) == (12, 12)
+    again = shared(named(first), named(first), set())
+    assert (again.n_alike, again.n_values, again.n_unequal) == (0, 12, 0)
     unknown = shared(named(first), named(second), set())
     assert (unknown.n_alike, unknown.n_other) == (0, 12)
 

@@ -45,6 +45,11 @@ class Transposed(Plain):
         return x.mT
 
 
+class Cut(Plain):
+    def forward(self, x: Tensor) -> Tensor:
+        return x[..., :-1]
+
+
 class Biased(nn.Module):
     """A position whose bias has no floating point dtype."""
 
@@ -99,6 +104,12 @@ FAULTS = [
         check="shape",
         cls=Transposed,
         message="output: expected (B, T, D), got (B, D, T)",
+    ),
+    Fault(
+        kind="norm",
+        check="shape",
+        cls=Cut,
+        message="output: expected (B, T, D) = (5, 7, 60), got (B, T, 59)",
     ),
     Fault(
         kind="activation",
