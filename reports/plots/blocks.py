@@ -125,7 +125,7 @@ def describe_blocks(table: BlockTable) -> tuple[str, str]:
     alt = f"Diagram of {n}, calls numbered from the top. {'; '.join(told)}."
     caption = (
         f"How {n} of this run {'is' if len(told) == 1 else 'are'} wired, "
-        "as seen in one pass on shapes alone: from top to bottom the calls of norms, attention, "
+        "as seen in one pass: from top to bottom the calls of norms, attention, "
         "feed-forward and residual, lines from what each is computed from. One diagram a placement "
         "and residual; which components take these parts is told by the cell."
     )
