@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Iterable
@@ -25,6 +26,13 @@ from registry.spec import Choice
 LONGEST_REASON = 200
 """Characters of the line that says why a block was not seen."""
 
+MOST_VALUES = 20_000_000
+"""Parameters of a model that is looked at with values: of a larger one shapes alone are quicker,
+though a first pass on the meta device takes a second."""
+
+FEW_TOKENS = 8
+"""Enough for a block of ours, whose wiring does not depend on their number."""
+
 CODE = ("blocks", "wiring", *ENGINE)
 """Modules of this package that what is seen of a block depends on."""
 
@@ -33,13 +41,14 @@ CODE = ("blocks", "wiring", *ENGINE)
 class Viewing:
     """A block as a run uses it, in some `layers` of an architecture, to be seen; plain.
 
-    `device` is where its pass runs if shapes alone do not do.
+    `tokens` is the length of its pass, and `device` where that runs.
     """
 
     key: str
     block: str
     architecture: Architecture
     layers: tuple[int, ...]
+    tokens: int
     device: str = "cpu"
 
     @property
@@ -80,18 +89,17 @@ class Blocks:
         viewings = []
         for (placement, residual), (theirs, whole, choices) in self._found.items():
             layers = tuple(n for n, of in enumerate(whole.layers) if _key(of) == _key(choices))
-            architecture = whole
+            architecture, tokens = whole, whole.context
             if not theirs:
-                architecture = replace(
-                    whole, layers=(choices,), share_layers=1, embedding_norm=None
-                )
-                layers = (0,)
+                architecture, layers = _alone(whole, choices), (0,)
+                tokens = min(tokens, FEW_TOKENS)
             viewings.append(
                 Viewing(
                     key=_digest(architecture, layers, device, sources),
                     block=f"{placement}, residual {residual}" if several else placement,
                     architecture=architecture,
                     layers=layers,
+                    tokens=tokens,
                     device=device,
                 )
             )
@@ -99,17 +107,19 @@ class Blocks:
 
 
 def view(viewing: Viewing) -> View:
-    """See the block in one pass, in a worker: on shapes alone, with values where that raises.
+    """See the block in one pass, in a worker.
 
-    Raises: what building and calling it with values does.
+    With values; that of a large model on shapes alone, unless a part of it needs values.
+
+    Raises: what building and calling it does.
     """
     with seeded_process(0, "process/view"):
-        try:
-            found = wirings(skeleton(viewing.architecture).eval(), viewing.layers)
-        except Exception:  # such as a part that looks at what it is given
-            decoder = initialized_decoder(viewing.architecture, 0).to(viewing.device)
-            found = wirings(decoder.eval(), viewing.layers)
-    return View(wirings=found)
+        shapes = skeleton(viewing.architecture).eval()
+        if shapes.sizes.parameters > MOST_VALUES:
+            with contextlib.suppress(Exception):
+                return View(wirings=wirings(shapes, viewing.layers, viewing.tokens))
+        decoder = initialized_decoder(viewing.architecture, 0).to(viewing.device).eval()
+        return View(wirings=wirings(decoder, viewing.layers, viewing.tokens))
 
 
 def view_of(outcome: Outcome) -> View:
@@ -119,6 +129,18 @@ def view_of(outcome: Outcome) -> View:
         assert isinstance(result, View)
         return result
     return View(reason=line(" ".join(outcome.message.split()), LONGEST_REASON) or outcome.state)
+
+
+def _alone(architecture: Architecture, choices: BlockChoices) -> Architecture:
+    """One block with little around it."""
+    return replace(
+        architecture,
+        layers=(choices,),
+        share_layers=1,
+        vocab_size=1,
+        embedding_dim=None,
+        embedding_norm=None,
+    )
 
 
 def _key(choices: BlockChoices) -> tuple[str, str]:

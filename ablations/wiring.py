@@ -26,27 +26,29 @@ that ends has."""
 _BATCH = 2
 
 
-def wirings(decoder: Decoder, layers: Sequence[int]) -> tuple[Wiring, ...]:
+def wirings(decoder: Decoder, layers: Sequence[int], tokens: int) -> tuple[Wiring, ...]:
     """How its blocks in those layers are wired, layers that are alike together.
 
-    On the meta device that is seen on shapes alone.
+    Seen in a pass of so many tokens; on the meta device on shapes alone.
 
     Raises: what calling a block does; TypeError where one of its parts returns no tensor;
         ValueError where its result does not come from its stream.
     """
     found: dict[tuple[Call, ...], list[int]] = {}
     for layer in layers:
-        found.setdefault(_calls(decoder, layer), []).append(layer)
+        found.setdefault(_calls(decoder, layer, tokens), []).append(layer)
     return tuple(Wiring(layers=tuple(alike), calls=calls) for calls, alike in found.items())
 
 
-def _calls(decoder: Decoder, layer: int) -> tuple[Call, ...]:
+def _calls(decoder: Decoder, layer: int, tokens: int) -> tuple[Call, ...]:
     """The calls of parts in one block; those of parts inside a part are left out."""
-    size = _BATCH, decoder.architecture.context, decoder.architecture.d_model
+    size = _BATCH, tokens, decoder.architecture.d_model
     block, seen = decoder.block(layer), _Calls()
     with torch.enable_grad():  # a stranger may have turned it off
-        stream = torch.randn(size, device=decoder.device, requires_grad=True)  # (B, T, D)
-        x = stream * 1  # what a graph leads to has a node of its own
+        stream = torch.empty(size, device=decoder.device)  # (B, T, D)
+        if not stream.is_meta:
+            stream.normal_()
+        x = stream.requires_grad_() * 1  # what a graph leads to has a node of its own
         seen.known[x.grad_fn] = STREAM
         within = set(block.modules())
         hooks = [

@@ -10,13 +10,16 @@ import pytest
 import torch
 
 import ablations
+from ablations import viewing as viewing_module
 from ablations.blocks import View
 from ablations.decoder import Decoder
 from ablations.engine import carry_out
 from ablations.executors.local import Local
 from ablations.models.resolution import resolve
+from ablations.recipes.recipe import read_recipe, recipe_names
 from ablations.sources import Sources
 from ablations.viewing import CODE, LONGEST_REASON, Blocks, Viewing, view, view_of
+from registry import discover
 from registry.contracts import Execution, Outcome
 from registry.spec import Choice
 from tests.ablations.decoders import SMALL, small
@@ -75,6 +78,7 @@ def test_the_cell_with_the_fewest_strangers_parts_stands_for_a_block():
     assert only(theirs, less).architecture is only(less, theirs).architecture is less
     viewing = only(theirs, ours, less, small())
     assert viewing.architecture.layers == ours.layers[:1]
+    assert (viewing.tokens, viewing.architecture.vocab_size) == (8, 1)
     assert viewing.strangers == frozenset()
 
 
@@ -89,7 +93,7 @@ def test_a_block_of_ours_is_looked_at_without_what_is_around_it():
 
 def test_every_layer_of_a_strangers_block_is_looked_at(wired):
     viewing = only(wired(placement="mix_ln", depth=5))
-    assert viewing.layers == (0, 1, 2, 3, 4)
+    assert (viewing.layers, viewing.tokens) == ((0, 1, 2, 3, 4), SMALL["context"])
     assert viewing.strangers == {"wired"}
     assert parts(view(viewing)) == {(0, 1): POST, (2, 3, 4): PRE}
 
@@ -132,13 +136,17 @@ def test_a_key_has_all_of_ours_that_a_pass_goes_through():
     assert passed <= {f"ablations.{module}" for module in CODE}
 
 
-@pytest.mark.parametrize("parts_of", [{"norm": "scale"}, {"feed_forward": "experts"}])
-def test_a_strangers_part_in_our_placement_is_seen_as_ours_is(wired, parts_of):
-    """`experts` choose by values, which the meta device does not have."""
-    assert parts(view(only(wired(**parts_of)))) == {(0, 1, 2): PRE}
-
-
-def test_values_are_asked_for_where_shapes_do_not_do_and_nowhere_else(wired, monkeypatch):
+@pytest.mark.parametrize(
+    ("part", "most", "devices"),
+    [
+        ({"norm": "scale"}, None, ["meta", "cpu"]),
+        ({"norm": "scale"}, 1000, ["meta"]),
+        ({"feed_forward": "experts"}, 1000, ["meta", "cpu"]),
+    ],
+)
+def test_a_large_model_is_drawn_where_shapes_alone_do_not_do(
+    wired, monkeypatch, part, most, devices
+):
     built = []
 
     def noted(self, *args):
@@ -147,11 +155,10 @@ def test_values_are_asked_for_where_shapes_do_not_do_and_nowhere_else(wired, mon
 
     init = Decoder.__init__
     monkeypatch.setattr(Decoder, "__init__", noted)
-    view(only(wired(norm="scale")))
-    assert built == ["meta"]
-    del built[:]
-    view(only(wired(feed_forward="experts")))
-    assert built == ["meta", "cpu"]
+    if most is not None:
+        monkeypatch.setattr(viewing_module, "MOST_VALUES", most)
+    assert parts(view(only(wired(**part)))) == {(0, 1, 2): PRE}
+    assert built == devices
 
 
 def test_a_pass_with_values_runs_where_trials_do(wired, monkeypatch):
@@ -244,3 +251,13 @@ def test_a_block_has_the_limits_of_a_trial(wired, placement, limit, reason):
     asked = [only(wired(placement=placement))]
     (outcome,) = Local().execute(iter(asked), carry_out, Execution(**limit))
     assert re.fullmatch(reason, view_of(outcome).reason)
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_blocks_of_published_models_are_seen_whatever_their_size(name):
+    architecture = resolve(read_recipe(name).model, discover())
+    (wiring,) = view(only(architecture)).wirings
+    kinds = [call.part for call in wiring.calls]
+    assert kinds.count("attention") == kinds.count("feed_forward") == 1
+    assert kinds.count("residual") == 2
+    assert wiring.calls[-1].inputs == (len(kinds) - 1,)

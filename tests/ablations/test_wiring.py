@@ -13,7 +13,7 @@ def seen(decoder, *layers):
     """The calls of each wiring, by its layers."""
     return {
         wiring.layers: [(call.part, *call.inputs) for call in wiring.calls]
-        for wiring in wirings(decoder, layers)
+        for wiring in wirings(decoder, layers, tokens=8)
     }
 
 
