@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pandas as pd
+import pytest
 
 from reports import Frames
 from reports.block_figure import block_figure, blocks_unseen
@@ -68,6 +69,27 @@ def test_lines_that_lie_beside_each_other_have_lanes_of_their_own() -> None:
              Call(part="norm", inputs=(2,)), Call(part="norm", inputs=(3,)),
              Call(part="norm", inputs=(3,)))  # fmt: skip
     assert lanes(apart)[0, 2] == lanes(apart)[3, 5] == 0
+
+
+def test_lines_stay_beside_their_block_however_many_there_are() -> None:
+    dense = [("norm", ", ".join(map(str, range(n + 1)))) for n in range(12)]
+    (axes,) = plot_blocks(block_table(rows(dense=dense))).axes
+    reach = [float(abs(x)) for line in axes.lines for x in line.get_xdata()]
+    assert len(axes.lines) == 12 * 11 // 2
+    assert max(reach) < max(axes.get_xlim())
+
+
+def test_each_row_of_blocks_is_as_high_as_its_longest() -> None:
+    long = [("norm", str(n)) for n in range(20)]
+    names = [f"p{n}" for n in range(4)]
+    figure = plot_blocks(block_table(rows(**dict.fromkeys(names, PRE), long=long)))
+    *first, last = figure.axes
+    height = figure.get_figheight()
+    places = [axes.get_position() for axes in figure.axes]
+    assert last.get_ylim()[0] == 20.6
+    assert {axes.get_ylim()[0] for axes in first} == {4.6}
+    assert places[0].height * height == pytest.approx(0.5 + 0.42 * 5)
+    assert places[-1].height * height == pytest.approx(0.5 + 0.42 * 21)
 
 
 def test_a_page_has_its_blocks_and_names_those_that_could_not_be_watched() -> None:
