@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from ablations import library
+from ablations.beforehand import Beforehand
+from ablations.blocks import View
 from ablations.checkpoints import CheckpointFolder, checkpoint_of
-from ablations.conformity import Cache, Conformity
-from ablations.examining import Examination, conformity_of, examine
+from ablations.conformity import Conformity
+from ablations.examining import Examination, examine
 from ablations.execution import chosen_executor, device_of, execution_of
 from ablations.executors import require_main_guard
 from ablations.following import Followers, run_info
@@ -27,10 +29,10 @@ from ablations.record import run_plan
 from ablations.results import FINAL, MeasureResult, TrialResult
 from ablations.resuming import Standing, missing_trials, standing
 from ablations.storage.aside import Aside
-from ablations.store import RunPlan, Store
-from ablations.strangers import by_strangers
+from ablations.store import Store
 from ablations.tally import Tally
 from ablations.trial import Trial, measure_trial
+from ablations.viewing import Viewing, view
 from ablations.weight_bank import bound_in_mib
 from registry.catalog import Catalog
 from registry.contracts import Outcome
@@ -152,17 +154,17 @@ def run(
                 device=device_of(where),
             )
             keeping = _Keeping(store, log, followers, tally, checkpoints)
-            cache = Cache()
-            examinations = _unexamined(recorded, store, cache)
+            beforehand = Beforehand(recorded, store, log)
+            first = beforehand.waiting(retry_failed=retry_failed)
             if execution.workers == planned.workers.number and planned.workers.hint:
                 _tell(log, told, planned.workers.hint)
             if hasattr(chosen, "follow"):
                 chosen.follow(partial(_tell, log, told))
-            outcomes = chosen.execute(chain(examinations, trials), carry_out, execution)
+            outcomes = chosen.execute(chain(first, trials), carry_out, execution)
             with closing(outcomes):
                 for outcome in outcomes:
-                    if isinstance(outcome.trial, Examination):
-                        _keep_conformity(store, cache, outcome)
+                    if not isinstance(outcome.trial, Trial):
+                        beforehand.keep(outcome)
                         continue
                     state = keeping.trial(_result(outcome))
                     if ended:
@@ -170,7 +172,7 @@ def run(
                     if fail_fast and state not in FINAL:
                         stopped = True
                         break
-            faulty = _faulty(recorded, store.conformities())
+            faulty = beforehand.faulty()
             log.ended("stopped" if stopped else "done", tally.states, faulty, followers.failures)
         report = write_report(out)
         followers.ended("stopped" if stopped else "done", report)
@@ -216,33 +218,11 @@ class _Keeping:
         return self._tally.add(result)
 
 
-def _unexamined(recorded: RunPlan, store: Store, cache: Cache) -> list[Examination]:
-    """Examinations that neither the store nor the cache knows the end of."""
-    unknown = sorted(recorded.examinations.keys() - store.conformities().keys())
-    cached = dict(cache.found(unknown))
-    store.keep_conformities(cached)
-    waiting = (recorded.examinations[key] for key in unknown if key not in cached)
-    return sorted(waiting, key=by_strangers)
-
-
-def _keep_conformity(store: Store, cache: Cache, outcome: Outcome) -> None:
-    conformity = conformity_of(outcome)
-    store.keep_conformities({outcome.trial.key: conformity})
-    cache.keep(outcome.trial.key, conformity)
-
-
-def _faulty(recorded: RunPlan, known: Mapping[str, Conformity]) -> dict[str, str]:
-    found = {
-        f"{examination.kind} {examination.choice.label}": known[key]
-        for key, examination in recorded.examinations.items()
-        if key in known
-    }
-    return {name: c.text for name, c in sorted(found.items()) if c.leaks or not c.passed}
-
-
-def carry_out(task: Trial | Examination) -> TrialResult | Conformity:
-    """What a worker does: measure a trial, or examine a component."""
-    return examine(task) if isinstance(task, Examination) else measure_trial(task)
+def carry_out(task: Trial | Examination | Viewing) -> TrialResult | Conformity | View:
+    """What a worker does: measure a trial, examine a component, or see how a block is wired."""
+    if isinstance(task, Examination):
+        return examine(task)
+    return view(task) if isinstance(task, Viewing) else measure_trial(task)
 
 
 def _tell(log: RunLog, told: Callable[[str], None] | None, line: str) -> None:

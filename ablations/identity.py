@@ -98,7 +98,7 @@ def identity(
     beside = BESIDE.get(measure.target.partition(":")[0], ())
     document = {
         "content": content,
-        "architecture": _described(architecture),
+        "architecture": described(architecture),
         "measure": [measure.name, measure.target, dict(measure.options)],
         "files": files.of(measure),
         "bits": dict(bit_bending),
@@ -106,7 +106,7 @@ def identity(
         "sources": [sources.of(target) for target in targets],
     }
     if baseline is not None:
-        document["baseline"] = _described(baseline)
+        document["baseline"] = described(baseline)
     text = json.dumps(document, sort_keys=True, default=repr)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -130,18 +130,18 @@ def components_of(architecture: Architecture) -> Iterator[Choice]:
         yield choice
 
 
-def _described(architecture: Architecture) -> dict[str, Any]:
+def described(architecture: Architecture) -> dict[str, Any]:
     """Every resolved value; equal layers, of which a deep model has many, once."""
     unique = {id(layer): layer for layer in architecture.layers}
     places = {key: place for place, key in enumerate(unique)}
-    described = {
+    document = {
         field.name: _plain(getattr(architecture, field.name))
         for field in fields(architecture)
         if field.name != "layers"
     }
-    described["layers"] = [_plain(layer) for layer in unique.values()]
-    described["order"] = [places[id(layer)] for layer in architecture.layers]
-    return described
+    document["layers"] = [_plain(layer) for layer in unique.values()]
+    document["order"] = [places[id(layer)] for layer in architecture.layers]
+    return document
 
 
 def _plain(value: object) -> object:

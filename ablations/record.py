@@ -9,13 +9,14 @@ from typing import Any
 from ablations.environment import bit_bending, environment_rows, processor
 from ablations.estimating import PlannedCell
 from ablations.examining import Examination, examinations
+from ablations.execution import device_of
 from ablations.grids.plugins import kept_text
 from ablations.identity import components_of, identity
 from ablations.planning import Plan
 from ablations.read_files import ReadFiles
 from ablations.sources import Sources
 from ablations.store import PlannedCellRow, RunPlan
-from ablations.wiring import Blocks
+from ablations.viewing import Blocks
 from registry.contracts import Execution
 from registry.metrics import Metric, Profile
 from registry.spec import Choice, ComponentSpec, Kind
@@ -63,6 +64,7 @@ def run_plan(
                 planned.cell.content, architecture, choice, bits, sources, files, beside
             )
     to_examine, of_cells = examinations(plan, sources)
+    to_view = blocks.viewings(sources, device_of(where))
     return RunPlan(
         name=grid.name,
         grid=grid.text if out is None else kept_text(grid.document, plan.catalog, out),
@@ -72,13 +74,14 @@ def run_plan(
         identities=identities,
         examinations=to_examine,
         examined=of_cells,
+        viewings={viewing.key: viewing for viewing in to_view},
         settings=tuple(
             {"key": s.key, "value": s.value, "origin": s.origin} for s in grid.settings()
         ),
         factors=tuple(_factor_rows(plan)),
         metric_info=tuple(_metric_rows(plan)),
         components=tuple(_component_rows(plan, to_examine.values())),
-        blocks=tuple(blocks.rows()),
+        blocks=tuple({"block": of.block, "viewing": of.key} for of in to_view),
         environment=tuple(
             environment_rows(
                 plan.catalog,

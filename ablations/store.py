@@ -17,12 +17,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ablations.conformity import Conformity, as_document
+from ablations import blocks, conformity
 from ablations.results import ArrayValues, TrialResult
+from ablations.storage.blocks import VIEWS, read_views
 from ablations.storage.conformity import CONFORMITIES, EXAMINED, read_conformities
-from ablations.storage.digests import RESULTS, seal_conformities, seal_plan, seal_result
+from ablations.storage.digests import RESULTS, seal_found, seal_plan, seal_result
 from ablations.storage.errors import (
     DamagedStore,
     NoRun,
@@ -36,7 +37,7 @@ from ablations.storage.lock import RunLock
 from ablations.storage.origins import Origins, read_origins
 from ablations.storage.overview import Overview, read_overview
 from ablations.storage.plan import PlannedCellRow, RunPlan
-from ablations.storage.rows import document, insert, result_rows
+from ablations.storage.rows import document, insert, read_document, result_rows
 from ablations.storage.schema import FILE, GRID, close_writable, open_readonly, open_writable
 from ablations.storage.trials import read_trials
 from ablations.whole_files import write_whole
@@ -116,13 +117,13 @@ class Store:
         """
         with self._transaction() as connection:
             held = dict(connection.execute("SELECT key, value FROM meta"))
-            conformities = read_conformities(connection)
+            found = {key: held.get(key, "{}") for key in (CONFORMITIES, VIEWS)}
             for table in PLAN_TABLES:
                 connection.execute(f"DELETE FROM {table}")  # noqa: S608
             meta = {"id": held.get("id", uuid.uuid4().hex)}
             meta |= {"key": held.get("key", secrets.token_hex(32))}
             meta |= {"name": plan.name, "grid": plan.grid, EXAMINED: document(plan.examined)}
-            meta |= {CONFORMITIES: _conformity_document(conformities)}
+            meta |= found
             meta |= {
                 name: document([dict(row) for row in getattr(plan, name)]) for name in DOCUMENTS
             }
@@ -138,7 +139,7 @@ class Store:
                 ((cell, measure, value) for (cell, measure), value in plan.identities.items()),
             )
             seal_plan(connection)
-            seal_conformities(connection)
+            seal_found(connection)
         path = self.directory / GRID
         try:
             write_whole(path, plan.grid.encode())
@@ -191,20 +192,23 @@ class Store:
                     insert(connection, table, ((*key, *row) for row in rows))
                 seal_result(connection, key)
 
-    def conformities(self) -> dict[str, Conformity]:
+    def conformities(self) -> dict[str, conformity.Conformity]:
         """What is known of components, of whatever grid, by the keys of their examinations."""
         with explained(self.path):
             return read_conformities(self._connection)
 
-    def keep_conformities(self, found: Mapping[str, Conformity]) -> None:
+    def keep_conformities(self, found: Mapping[str, conformity.Conformity]) -> None:
         """Keep what was found of components."""
-        with self._transaction() as connection:
-            known = read_conformities(connection) | dict(found)
-            connection.execute(
-                "UPDATE meta SET value = ? WHERE key = ?",
-                (_conformity_document(known), CONFORMITIES),
-            )
-            seal_conformities(connection)
+        self._keep(CONFORMITIES, {key: conformity.as_document(of) for key, of in found.items()})
+
+    def views(self) -> dict[str, blocks.View]:
+        """What was seen of blocks, of whatever grid, by the keys of their viewings."""
+        with explained(self.path):
+            return read_views(self._connection)
+
+    def keep_views(self, found: Mapping[str, blocks.View]) -> None:
+        """Keep what was seen of blocks."""
+        self._keep(VIEWS, {key: blocks.as_document(seen) for key, seen in found.items()})
 
     def trials(self, only: tuple[str, int] | None = None) -> list[TrialInfo]:
         """The trials of the grid last run that have results, in its order; `only` one of them."""
@@ -281,6 +285,13 @@ class Store:
             ).fetchone()
         return str(value)
 
+    def _keep(self, key: str, found: Mapping[str, Any]) -> None:
+        """Add to the document that `meta` holds under a key."""
+        with self._transaction() as connection:
+            known = read_document(connection, key) | dict(found)
+            connection.execute("UPDATE meta SET value = ? WHERE key = ?", (document(known), key))
+            seal_found(connection)
+
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """All of what is written within the block, or nothing."""
@@ -307,7 +318,3 @@ def _insert_cells(
         [(c.cell, c.label, document(c.levels), document(c.content)) for _, c in rows],
     )
     insert(connection, "plan", [(place, c.cell, c.skipped) for place, c in rows])
-
-
-def _conformity_document(known: Mapping[str, Conformity]) -> str:
-    return document({key: as_document(conformity) for key, conformity in known.items()})

@@ -1,75 +1,71 @@
-"""How a block is wired: its parts in the order of their calls, and what each was computed from.
+"""How blocks of a decoder are wired: their parts in the order of their calls, and what each was
+computed from.
 
-Seen in one pass on shapes alone, so that a stranger's placement is told as it is.
-Shapes: B batch, T tokens, D d_model.
+Seen in one pass, so that a stranger's placement is told as it is. Shapes: B batch, T tokens, D
+d_model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ablations.architecture import Architecture, BlockChoices
-from ablations.decoder import Decoder, skeleton
-from ablations.strangers import is_ours
+from ablations.blocks import OUT, STREAM, Call, Wiring
+from ablations.decoder import Decoder
 from ablations.watching import computed_from
-from registry.spec import Choice
 
 PARTS = ("norm", "attention", "feed_forward", "residual")
-STREAM, OUT, UNSEEN = 0, "out", "unseen"
-MAX_NODES = 10_000
-"""Steps of a computation that are searched for what a tensor was computed from."""
+MAX_NODES = 1_000_000
+"""Steps of a computation that are searched for what a tensor was computed from: more than a pass
+that ends has."""
 
-_TOKENS = 8
+_BATCH = 2
 
 
-@dataclass(frozen=True, kw_only=True)
-class Call:
-    """A call of a part; `inputs` are the numbers of the calls that it was computed from.
+def wirings(decoder: Decoder, layers: Sequence[int], tokens: int) -> tuple[Wiring, ...]:
+    """How its blocks in those layers are wired, layers that are alike together.
 
-    Calls are numbered from 1; 0 is the stream as it enters the block. The last, whose part is
-    `OUT`, is what leaves it.
+    Seen in a pass of so many tokens; on the meta device on shapes alone.
+
+    Raises: what calling a block does; TypeError where one of its parts returns no tensor;
+        ValueError where its result does not come from its stream.
     """
+    found: dict[tuple[Call, ...], list[int]] = {}
+    for layer in layers:
+        found.setdefault(_calls(decoder, layer, tokens), []).append(layer)
+    return tuple(Wiring(layers=tuple(alike), calls=calls) for calls, alike in found.items())
 
-    part: str
-    inputs: tuple[int, ...]
 
-
-def wiring(architecture: Architecture, layer: int) -> list[Call]:
-    """The calls of one block of an architecture; those of parts inside a part are left out.
-
-    Raises: what building the block or calling it on the meta device does; ValueError where its
-        result does not come from its stream.
-    """
-    alone = replace(architecture, layers=(architecture.layers[layer],), share_layers=1)
-    decoder = skeleton(alone)
-    seen = _Calls()
-    stream = torch.empty(
-        1, min(architecture.context, _TOKENS), architecture.d_model, device="meta"
-    ).requires_grad_()  # (B, T, D)
-    x = stream * 1  # what a graph leads to has a node of its own
-    seen.known[x.grad_fn] = STREAM
-    hooks = [hook for part, module in _parts(decoder) for hook in seen.watch(part, module)]
-    try:
-        out = decoder.block(0)(x, **decoder.mixing(0))
-    finally:
-        for hook in hooks:
-            hook.remove()
-    inputs = seen.sources([out])
+def _calls(decoder: Decoder, layer: int, tokens: int) -> tuple[Call, ...]:
+    """The calls of parts in one block; those of parts inside a part are left out."""
+    size = _BATCH, tokens, decoder.architecture.d_model
+    block, seen = decoder.block(layer), _Calls()
+    with torch.enable_grad():  # a stranger may have turned it off
+        stream = torch.empty(size, device=decoder.device)  # (B, T, D)
+        if not stream.is_meta:
+            stream.normal_()
+        x = stream.requires_grad_() * 1  # what a graph leads to has a node of its own
+        seen.known[x.grad_fn] = STREAM
+        within = set(block.modules())
+        hooks = [
+            hook
+            for part, module in decoder.with_modules()
+            if part.kind in PARTS and module in within
+            for hook in seen.watch(part.kind, module)
+        ]
+        try:
+            out = block(x, **decoder.mixing(layer))
+        finally:
+            for hook in hooks:
+                hook.remove()
+    inputs = seen.sources([_tensor("the block", out)])
     if not inputs:
         raise ValueError("the block's result does not come from its stream")
-    return [*seen.calls, Call(part=OUT, inputs=inputs)]
-
-
-def _parts(decoder: Decoder) -> Iterator[tuple[str, nn.Module]]:
-    for part, module in decoder.with_modules():
-        if part.layer is not None and part.kind in PARTS:
-            yield part.kind, module
+    return (*seen.calls, Call(part=OUT, inputs=inputs))
 
 
 class _Calls:
@@ -88,12 +84,21 @@ class _Calls:
         self._inside += 1
 
     def _leave(
-        self, part: str, _module: nn.Module, args: Any, kwargs: dict[str, Any], out: object
-    ) -> None:
+        self, part: str, _module: nn.Module, args: Any, kwargs: dict[str, Any], returned: object
+    ) -> Tensor | None:
         self._inside -= 1
-        if self._inside == 0 and isinstance(out, Tensor):
-            self.calls.append(Call(part=part, inputs=self.sources([*args, *kwargs.values()])))
-            self.known[out.grad_fn] = len(self.calls)
+        if self._inside:
+            return None
+        out = _tensor(part, returned)
+        self.calls.append(Call(part=part, inputs=self.sources([*args, *kwargs.values()])))
+        with torch.enable_grad():
+            if not out.requires_grad:
+                out = out.detach().requires_grad_()
+            if out.grad_fn is None or out.grad_fn in self.known:
+                # What a part hands on as it came is its result, and what it was given is not.
+                out = out.view_as(out)
+        self.known[out.grad_fn] = len(self.calls)
+        return out
 
     def sources(self, given: Iterable[object]) -> tuple[int, ...]:
         """The calls that tensors were computed from, without those before these."""
@@ -101,46 +106,7 @@ class _Calls:
         return tuple(sorted(computed_from(tensors, self.known, MAX_NODES)))
 
 
-class Blocks:
-    """The distinct blocks of a run: each placement with each residual once.
-
-    They are called where the run is planned, so a block of which a part is a plugin's is not
-    watched: its code runs in workers alone, which can be ended.
-    """
-
-    def __init__(self) -> None:
-        self._first: dict[tuple[str, str], tuple[Architecture, int] | None] = {}
-
-    def add(self, architecture: Architecture) -> None:
-        """Take in the blocks of a cell."""
-        layers = {id(choices): layer for layer, choices in enumerate(architecture.layers)}
-        for layer in layers.values():
-            choices = architecture.layers[layer]
-            key = choices.placement.label, choices.residual.label
-            if self._first.get(key) is None:
-                self._first[key] = (architecture, layer) if _ours(choices) else None
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """The rows of `reports.frames.Frames.blocks`."""
-        several = len({residual for _, residual in self._first}) > 1
-        for (placement, residual), found in self._first.items():
-            calls = _seen(*found) if found else [Call(part=UNSEEN, inputs=())]
-            for number, call in enumerate(calls, start=1):
-                yield {
-                    "block": f"{placement}, residual {residual}" if several else placement,
-                    "call": number,
-                    "part": call.part,
-                    "inputs": ", ".join(map(str, call.inputs)),
-                }
-
-
-def _ours(choices: BlockChoices) -> bool:
-    values = (getattr(choices, field.name) for field in fields(choices))
-    return all(is_ours(value.target) for value in values if isinstance(value, Choice))
-
-
-def _seen(architecture: Architecture, layer: int) -> list[Call]:
-    try:
-        return wiring(architecture, layer)
-    except Exception:
-        return [Call(part=UNSEEN, inputs=())]
+def _tensor(what: str, returned: object) -> Tensor:
+    if not isinstance(returned, Tensor):
+        raise TypeError(f"{what} must return a tensor, not {type(returned).__name__}")
+    return returned

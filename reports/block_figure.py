@@ -8,6 +8,7 @@ from reports.plots.data import figure_data
 from reports.plots.style import Drawing, draw
 from reports.wording import listed, short
 
+LONGEST_REASON = 120
 UNSEEN = "unseen"
 """The part of a block that could not be watched."""
 
@@ -24,8 +25,13 @@ def block_figure(frames: Frames) -> Drawing | None:
 
 def blocks_unseen(frames: Frames) -> str:
     """The blocks that are not drawn, in a sentence, or ``""``."""
-    names = frames.blocks.loc[frames.blocks["part"] == UNSEEN, "block"]
-    if names.empty:
+    unseen = frames.blocks[frames.blocks["part"] == UNSEEN]
+    if unseen.empty:
         return ""
-    told = listed([short(str(name)) for name in names])
-    return f"Not drawn, since a plugin has a part in it or a pass on shapes alone fails: {told}."
+    reasons = unseen.get("reason", [""] * len(unseen))
+    told = [_told(*one) for one in zip(unseen["block"], reasons, strict=True)]
+    return f"Not drawn: {listed(told)}."
+
+
+def _told(name: str, reason: str) -> str:
+    return f"{short(name)} ({short(reason, LONGEST_REASON)})" if reason else short(name)

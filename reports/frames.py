@@ -84,6 +84,7 @@ _OPTIONAL: Mapping[str, Mapping[str, str]] = {
         "may_be_infinite": "flag",
     },
     "components": {"conformance": "text"},
+    "blocks": {"reason": "text"},
 }
 """Columns that a frame may have."""
 
@@ -148,7 +149,8 @@ class Frames:
             order), ``part`` (``norm``, ``attention``, ``feed_forward``, ``residual``; ``out`` is
             what leaves the block; ``unseen`` alone where the block could not be watched) and
             ``inputs``, the calls that it was computed from, joined by commas, 0 for the stream that
-            enters the block. None if not given.
+            enters the block. An optional text ``reason`` says why one could not be watched. None if
+            not given.
         arrays: Arrays such as attention maps by cell, seed and full name, empty if there are none.
             A mapping may read an array only when it is asked for, anew each time.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from typing import Any
 
 from ablations.conformity import Conformity, cell_marks, from_document
+from ablations.storage.rows import read_document
 
 CONFORMITIES, EXAMINED = "conformities", "examined"
 """Keys of `meta`: what was found, by an examination's key; and each cell's keys."""
@@ -14,7 +14,8 @@ CONFORMITIES, EXAMINED = "conformities", "examined"
 
 def read_conformities(connection: sqlite3.Connection) -> dict[str, Conformity]:
     """What was found of components, of whatever grid, by the keys of their examinations."""
-    return {key: from_document(found) for key, found in _read(connection, CONFORMITIES).items()}
+    documents = read_document(connection, CONFORMITIES)
+    return {key: from_document(found) for key, found in documents.items()}
 
 
 def read_marks(
@@ -34,7 +35,7 @@ def read_marks(
 
 def _read_examined(connection: sqlite3.Connection, cell: str | None) -> dict[str, list[str]]:
     if cell is None:
-        return _read(connection, EXAMINED)
+        return read_document(connection, EXAMINED)
     row = connection.execute(
         "SELECT json_extract(value, ?) FROM meta WHERE key = ?", (f'$."{cell}"', EXAMINED)
     ).fetchone()
@@ -44,9 +45,3 @@ def _read_examined(connection: sqlite3.Connection, cell: str | None) -> dict[str
 def joined(own: str, added: tuple[str, ...]) -> str:
     """Marks of a trial as text, those of its components added."""
     return ",".join(dict.fromkeys([*filter(None, own.split(",")), *added]))
-
-
-def _read(connection: sqlite3.Connection, key: str) -> dict[str, Any]:
-    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-    found: dict[str, Any] = json.loads(row[0]) if row else {}
-    return found

@@ -25,13 +25,14 @@ RESULTS = {
 }
 """The tables of results, each with its key."""
 
-SEAL, CONFORMITY_SEAL = "digest", "conformity_digest"
-"""The keys of `meta` that hold the digest of the plan, and that of what is known of components,
-which becomes more while a run goes on: a large plan is not read again for each of them."""
+SEAL, FOUND_SEAL = "digest", "conformity_digest"
+"""The keys of `meta` that hold the digest of the plan, and that of what was found of components and
+blocks, which becomes more while a run goes on: a large plan is not read again for each of them."""
 
+_FOUND = "SELECT value FROM meta WHERE key IN ('conformities', 'views') ORDER BY key"
 _PLAN = (
-    "SELECT key, value FROM meta WHERE key NOT IN ('digest', 'conformities', 'conformity_digest') "
-    "ORDER BY key",
+    "SELECT key, value FROM meta "
+    "WHERE key NOT IN ('digest', 'conformities', 'views', 'conformity_digest') ORDER BY key",
     "SELECT * FROM cells WHERE cell IN (SELECT cell FROM plan) ORDER BY cell",
     "SELECT * FROM plan ORDER BY position",
     "SELECT * FROM plan_seeds ORDER BY position",
@@ -51,9 +52,9 @@ def seal_plan(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (SEAL, _plan(connection)))
 
 
-def seal_conformities(connection: sqlite3.Connection) -> None:
-    """Keep the digest of what is known of components, within the same transaction."""
-    row = (CONFORMITY_SEAL, _conformities(connection))
+def seal_found(connection: sqlite3.Connection) -> None:
+    """Keep the digest of what was found of components and blocks, within the same transaction."""
+    row = (FOUND_SEAL, _found(connection))
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", row)
 
 
@@ -64,7 +65,7 @@ def seal_all(connection: sqlite3.Connection) -> None:
         ((*key, found) for key, found in _results(connection).items()),
     )
     seal_plan(connection)
-    seal_conformities(connection)
+    seal_found(connection)
 
 
 def broken(connection: sqlite3.Connection) -> str:
@@ -75,11 +76,11 @@ def broken(connection: sqlite3.Connection) -> str:
         found = _results(connection)
         seals = dict(
             connection.execute(
-                "SELECT key, value FROM meta WHERE key IN (?, ?)", (SEAL, CONFORMITY_SEAL)
+                "SELECT key, value FROM meta WHERE key IN (?, ?)", (SEAL, FOUND_SEAL)
             )
         )
         begun = connection.execute("SELECT count(*) FROM meta").fetchone() != (0,)
-        whole = {SEAL: _plan(connection), CONFORMITY_SEAL: _conformities(connection)}
+        whole = {SEAL: _plan(connection), FOUND_SEAL: _found(connection)}
     finally:
         connection.execute("ROLLBACK")
     for key in sorted(held.keys() | found.keys()):
@@ -108,9 +109,9 @@ def _plan(connection: sqlite3.Connection) -> str:
     return found.hexdigest()
 
 
-def _conformities(connection: sqlite3.Connection) -> str:
+def _found(connection: sqlite3.Connection) -> str:
     found = hashlib.sha256()
-    _feed_rows(found, connection.execute("SELECT value FROM meta WHERE key = 'conformities'"))
+    _feed_rows(found, connection.execute(_FOUND))
     return found.hexdigest()
 
 

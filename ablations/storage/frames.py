@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ablations.storage.arrays import StoredArrays
+from ablations.storage.blocks import read_views, seen_rows
 from ablations.storage.conformity import joined, read_conformities, read_marks
 from ablations.storage.schema import nothing_run
 
@@ -119,6 +120,7 @@ OPTIONAL = {
         "compared": FLAG,
     },
     "components": {"conformance": TEXT},
+    "blocks": {"reason": TEXT},
 }
 
 _ROWS = 1 << 16
@@ -147,6 +149,7 @@ def read_frames(connection: sqlite3.Connection, path: Path) -> Frames:
         trials = connection.execute(TRIALS).fetchall()
         documents = {name: json.loads(meta.get(name, "[]")) for name in DOCUMENTS}
         marks, conformities = read_marks(connection), read_conformities(connection)
+        views = read_views(connection)
         cells = connection.execute(
             "SELECT cell, label, levels FROM plan JOIN cells USING (cell) ORDER BY position"
         ).fetchall()
@@ -162,6 +165,7 @@ def read_frames(connection: sqlite3.Connection, path: Path) -> Frames:
         if "examination" in row:
             found = conformities.get(row["examination"])
             row["conformance"] = found.text if found else "not examined"
+    documents["blocks"] = list(seen_rows(documents["blocks"], views))
     for name, rows in documents.items():
         columns = COLUMNS[name] | {
             column: kind

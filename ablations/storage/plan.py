@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ablations.examining import Examination
+    from ablations.viewing import Viewing
 
 Rows = tuple[Mapping[str, Any], ...]
 
@@ -33,8 +34,9 @@ class RunPlan:
     `cells`, `seeds` and `measures` are in the order of the grid, skipped cells among them.
     `identities` tells for each cell that is run and each measure done to it which results belong
     to it; a measure without one is not done to that cell. `examinations` holds by their keys those
-    of the components, `examined` the keys of each cell's. The rows of the tables are those of
-    `reports.frames.Frames`, as plain values.
+    of the components, `examined` the keys of each cell's, `viewings` those of the blocks. The rows
+    of the tables are those of `reports.frames.Frames`, as plain values; but those of `blocks` are
+    the name of each `block` and the key of its `viewing`.
     """
 
     name: str
@@ -45,6 +47,7 @@ class RunPlan:
     identities: Mapping[tuple[str, str], str]
     examinations: Mapping[str, Examination] = field(default_factory=dict)
     examined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    viewings: Mapping[str, Viewing] = field(default_factory=dict)
     settings: Rows = field(default=())
     factors: Rows = field(default=())
     metric_info: Rows = field(default=())

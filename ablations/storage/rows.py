@@ -64,3 +64,10 @@ def _text(value: str) -> str:
 def document(value: Any) -> str:
     """A plain value as JSON."""
     return json.dumps(value, ensure_ascii=False)
+
+
+def read_document(connection: sqlite3.Connection, key: str) -> dict[str, Any]:
+    """What `meta` holds under a key; empty where it holds nothing."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    found: dict[str, Any] = json.loads(row[0]) if row else {}
+    return found

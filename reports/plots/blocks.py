@@ -17,9 +17,10 @@ _TITLE = 22
 _PARTS = {"norm": "norm", "attention": "attention", "feed_forward": "feed-forward",
           "residual": "residual", "out": "out"}  # fmt: skip
 _COLOR = {"norm": 3, "attention": 0, "feed_forward": 2, "residual": 7}
-_HALF = 0.86  # of the width of a box
+_SIDE = 1.9  # half of the width of a diagram
+_HALF = 0.78  # of the width of a box
 _APART = 0.12  # of lines into a box from those out of it
-_LANE = 0.27  # between lines beside the boxes
+_LANE = 0.3  # between lines beside the boxes, if there is room
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,15 +51,20 @@ def block_table(blocks: pd.DataFrame) -> BlockTable:
 
 def plot_blocks(table: BlockTable, *, theme: Theme = LIGHT) -> Figure:
     """A column of boxes for each block."""
-    n_rows = -(-len(table.blocks) // _A_ROW)
-    longest = max(len(calls) for calls in table.blocks.values())
-    figure = Figure(figsize=(WIDTH, n_rows * (0.5 + 0.42 * (longest + 1))))
-    grid = figure.add_gridspec(n_rows, _A_ROW, left=0, right=1, bottom=0, top=1, wspace=0)
+    lengths = [len(calls) for calls in table.blocks.values()]
+    longest = [max(lengths[at : at + _A_ROW]) for at in range(0, len(lengths), _A_ROW)]
+    heights = [0.5 + 0.42 * (length + 1) for length in longest]
+    figure = Figure(figsize=(WIDTH, sum(heights)))
+    grid = figure.add_gridspec(
+        len(heights), _A_ROW, height_ratios=heights, left=0, right=1, bottom=0, top=1, wspace=0,
+        hspace=0,
+    )  # fmt: skip
     names = distinct(list(table.blocks), _TITLE)
     for number, (name, calls) in enumerate(table.blocks.items()):
-        axes = figure.add_subplot(grid[divmod(number, _A_ROW)])
-        axes.set_xlim(-1.9, 1.9)
-        axes.set_ylim(longest + 0.6, -1.1)
+        row, column = divmod(number, _A_ROW)
+        axes = figure.add_subplot(grid[row, column])
+        axes.set_xlim(-_SIDE, _SIDE)
+        axes.set_ylim(longest[row] + 0.6, -1.1)
         axes.axis("off")
         axes.text(0, -0.75, drawable(names[name], _TITLE), ha="center", fontweight="bold")
         axes.text(0, 0, "stream", ha="center", va="center", fontsize=8.5, color=theme.muted)
@@ -90,12 +96,15 @@ def _draw_box(axes: Axes, place: int, part: str, theme: Theme) -> None:
 def _draw_lines(axes: Axes, calls: tuple[Call, ...], theme: Theme) -> None:
     """Down the middle from a call to the next, else around those between, in lanes apart."""
     arrow = {"arrowstyle": "-|>", "color": theme.muted, "shrinkA": 0, "shrinkB": 0}
-    for (start, end), lane in lanes(calls).items():
+    found = lanes(calls)
+    outermost = max((lane // 2 for lane in found.values() if lane is not None), default=0)
+    apart = min(_LANE, (_SIDE - _HALF) / (outermost + 1.5))
+    for (start, end), lane in found.items():
         if lane is None:
             axes.annotate("", (0, end - 0.27), (0, start + 0.25), arrowprops=arrow)
             continue
         side = -1 if lane % 2 == 0 else 1
-        x = side * (_HALF + _LANE * (1 + lane // 2))
+        x = side * (_HALF + apart * (1 + lane // 2))
         edge = side * (_HALF if start else 0.45)
         above, below = start + (_APART if start else 0), end - _APART
         axes.plot([edge, x, x], [above, above, below], color=theme.muted, linewidth=1, zorder=1)
@@ -125,9 +134,10 @@ def describe_blocks(table: BlockTable) -> tuple[str, str]:
     alt = f"Diagram of {n}, calls numbered from the top. {'; '.join(told)}."
     caption = (
         f"How {n} of this run {'is' if len(told) == 1 else 'are'} wired, "
-        "as seen in one pass on shapes alone: from top to bottom the calls of norms, attention, "
+        "as seen in one pass: from top to bottom the calls of norms, attention, "
         "feed-forward and residual, lines from what each is computed from. One diagram a placement "
-        "and residual; which components take these parts is told by the cell."
+        "and residual, and for layers that are wired otherwise; which components take these parts "
+        "is told by the cell."
     )
     if table.n_more:
         caption += f" {counted(table.n_more, 'block')} more: tables/blocks.csv has all."

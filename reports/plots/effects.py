@@ -22,7 +22,6 @@ from reports.wording import (
     counted,
     counted_range,
     distinct,
-    short,
     span,
 )
 

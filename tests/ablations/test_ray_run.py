@@ -18,6 +18,8 @@ from tests.ablations.killing import GRID, N_TRIALS, Driver, everything, recorded
 
 slow = pytest.mark.slow
 
+WIRED = Path(__file__).parents[1] / "plugins" / "wired.py"
+
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Nodes]:
@@ -119,6 +121,27 @@ def test_the_grid_says_which_executor_with_its_options(cluster: Nodes, tmp_path:
     frames = ablations.open_run(tmp_path / "run").frames()
     environment = frames.environment.set_index("key")["value"]
     assert (environment["executor"], environment["workers"]) == ("ray", "1")
+
+
+@slow
+def test_blocks_of_strangers_are_seen_on_a_node(cluster: Nodes, tmp_path: Path) -> None:
+    document = {
+        "name": "blocks",
+        "model": {"depth": 2, "d_model": 8, "n_heads": 2, "context": 8, "vocab_size": 16},
+        "factors": {"placement": ["pre", "mix_ln", "ending"]},
+        "seeds": 1,
+        "measures": [{"gradient_flow": {"batch": 1}}],
+    }
+    asked = ablations.load_grid(document, plugins=[str(WIRED)])
+    ablations.run(asked, tmp_path / "run", executor="ray", address=cluster.address)
+    blocks = ablations.open_run(tmp_path / "run").frames().blocks
+    first = blocks.groupby("block", sort=False).first()
+    assert first[["part", "reason"]].to_dict("index") == {
+        "pre": {"part": "norm", "reason": ""},
+        "mix_ln, block 0": {"part": "attention", "reason": ""},
+        "mix_ln, block 1": {"part": "norm", "reason": ""},
+        "ending": {"part": "unseen", "reason": "its worker process ended with exit code 3"},
+    }
 
 
 def test_an_address_is_for_executors_that_have_one(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from ablations.blocks import Call, View, Wiring
 from ablations.results import ArrayValues, ProfileValues, TrialResult
 from ablations.storage.digests import seal_plan
 from ablations.store import (
@@ -198,6 +199,30 @@ def test_a_clean_end_leaves_a_plain_file_and_the_grid(tmp_path: Path) -> None:
     store.close()
     assert {path.name for path in tmp_path.iterdir()} == {".lock", "grid.yaml", "results.sqlite"}
     assert (tmp_path / "grid.yaml").read_text(encoding="utf-8") == PLAN.grid
+
+
+def seen(*parts: str) -> View:
+    calls = tuple(Call(part=part, inputs=(n,)) for n, part in enumerate(parts))
+    return View(wirings=(Wiring(layers=(0,), calls=calls),))
+
+
+def test_what_was_seen_of_blocks_is_kept_from_grid_to_grid(tmp_path: Path) -> None:
+    asked = replace(PLAN, blocks=tuple({"block": n, "viewing": f"of-{n}"} for n in "ab"))
+    found = {"of-b": seen("norm", "out"), "of-c": View(reason="größer")}
+    with Store.create_or_open(tmp_path) as store:
+        store.begin(asked)
+        assert store.views() == {}
+        store.keep_views({"of-b": seen("out")})
+        store.keep_views(found)
+        store.begin(asked)
+        assert store.views() == found
+    with Store.open_readonly(tmp_path) as store:
+        columns = ("block", "call", "part", "inputs", "reason")
+        assert rows(store.frames().blocks, *columns) == [
+            ("a", 1, "unseen", "", "not looked at yet"),
+            ("b", 1, "norm", "0", ""),
+            ("b", 2, "out", "1", ""),
+        ]
 
 
 def test_a_directory_from_before_blocks_were_kept_is_read_without_them(tmp_path: Path) -> None:

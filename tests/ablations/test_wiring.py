@@ -1,15 +1,24 @@
-"""How blocks are wired: what one pass on shapes shows is what the placement's formula says."""
+"""How blocks are wired: what one pass shows is what the placement's formula says."""
 
 import pytest
 import torch
-from torch import nn
 
-from ablations.wiring import OUT, UNSEEN, Blocks, Call, wiring
-from tests.ablations.decoders import small
+from ablations.blocks import OUT
+from ablations.decoder import skeleton
+from ablations.wiring import wirings
+from tests.ablations.decoders import build, small
+
+
+def seen(decoder, *layers):
+    """The calls of each wiring, by its layers."""
+    return {
+        wiring.layers: [(call.part, *call.inputs) for call in wiring.calls]
+        for wiring in wirings(decoder, layers, tokens=8)
+    }
 
 
 def calls(**model):
-    return [(call.part, *call.inputs) for call in wiring(small(**model), 0)]
+    return seen(skeleton(small(**model)), 0)[(0,)]
 
 
 PRE = [("norm", 0), ("attention", 1), ("residual", 0, 2), ("norm", 3), ("feed_forward", 4),
@@ -33,6 +42,11 @@ WIRED = {
         ("residual", 3, 4), (OUT, 5),
     ],
     "other_names": PRE,  # a stranger's, whose attributes are called otherwise
+    "veiled": POST,
+    "twice": [
+        ("norm", 0), ("attention", 1), ("residual", 0, 2), ("norm", 3), ("attention", 4),
+        ("residual", 3, 5), (OUT, 6),
+    ],
 }  # fmt: skip
 
 
@@ -60,43 +74,66 @@ def test_rotary_positions_go_through():
     assert calls(position="rope") == PRE
 
 
-def test_the_layer_asked_for_is_looked_at():
-    architecture = small(placement={"layers": ["pre", "post", "pre"]})
-    assert wiring(architecture, 1)[0] == Call(part="attention", inputs=(0,))
-    assert wiring(architecture, 2)[0] == Call(part="norm", inputs=(0,))
+def test_the_layers_asked_for_are_looked_at_and_those_that_are_alike_told_together():
+    decoder = skeleton(small(placement={"layers": ["pre", "post", "pre"]}))
+    assert seen(decoder, 0, 1, 2) == {(0, 2): PRE, (1,): POST}
+    assert seen(decoder, 1) == {(1,): POST}
 
 
-def test_each_placement_and_residual_is_a_block_once():
-    blocks = Blocks()
-    for norm in ("layernorm", "rmsnorm"):
-        blocks.add(small(norm=norm, placement={"layers": ["pre", "post", "pre"]}))
-    rows = list(blocks.rows())
-    assert [row["block"] for row in rows] == ["pre"] * 7 + ["post"] * 7
-    assert rows[2] == {"block": "pre", "call": 3, "part": "residual", "inputs": "0, 2"}
-    blocks.add(small(residual="none"))
-    assert list(dict.fromkeys(row["block"] for row in blocks.rows())) == [
-        "pre, residual add", "post, residual add", "pre, residual none",
-    ]  # fmt: skip
+def test_layers_that_share_their_weights_are_looked_at_alike():
+    assert seen(skeleton(small(depth=4, share_layers=2)), 0, 1, 2, 3) == {(0, 1, 2, 3): PRE}
 
 
-def test_a_block_that_cannot_be_watched_is_said_to_be_unseen(monkeypatch):
-    def broken(_self, _x, **_mixing):
-        raise RuntimeError("no values on the meta device")
-
-    monkeypatch.setattr("components.placements.Pre.forward", broken)
-    blocks = Blocks()
-    blocks.add(small())
-    assert list(blocks.rows()) == [{"block": "pre", "call": 1, "part": UNSEEN, "inputs": ""}]
+def test_values_show_what_shapes_do():
+    assert seen(build(placement="sandwich"), 0) == {(0,): WIRED["sandwich"]}
 
 
-def test_a_result_that_does_not_come_from_the_stream_is_unseen(monkeypatch):
-    monkeypatch.setattr("components.placements.Pre.forward", lambda _s, x, **_m: x.detach())
+def test_a_norm_that_hands_on_its_input_is_not_what_the_residual_is_given():
+    assert calls(norm="none") == PRE
+    assert calls(norm="none", placement="post") == POST
+
+
+def test_what_changes_the_stream_in_place_is_what_comes_after_it():
+    assert calls(norm="in_place")[:3] == [("norm", 0), ("attention", 1), ("residual", 1, 2)]
+
+
+def placed(monkeypatch, forward):
+    monkeypatch.setattr("components.placements.Pre.forward", forward)
+    return skeleton(small())
+
+
+def test_a_part_that_autograd_does_not_follow_is_followed(monkeypatch):
+    monkeypatch.setattr("components.norms.LayerNorm.forward", lambda _self, x: x.detach() * 2)
+    assert calls() == PRE
+
+
+def test_a_caller_without_gradients_sees_the_same():
+    with torch.no_grad():
+        assert calls() == PRE
+
+
+def test_a_part_that_returns_no_tensor_is_told(monkeypatch):
+    monkeypatch.setattr("components.norms.LayerNorm.forward", lambda _self, x: (x, x))
+    with pytest.raises(TypeError, match=r"^norm must return a tensor, not tuple$"):
+        calls()
+
+
+def test_a_block_that_returns_no_tensor_is_told(monkeypatch):
+    decoder = placed(monkeypatch, lambda _self, x, **_mixing: (x, x))
+    with pytest.raises(TypeError, match=r"^the block must return a tensor, not tuple$"):
+        seen(decoder, 0)
+
+
+def test_a_result_that_does_not_come_from_the_stream_is_told(monkeypatch):
+    decoder = placed(monkeypatch, lambda _self, x, **_mixing: x.detach())
     with pytest.raises(ValueError, match=r"^the block's result does not come from its stream$"):
-        wiring(small(), 0)
+        seen(decoder, 0)
 
 
 def test_no_random_number_is_drawn_and_no_hook_stays():
-    before = torch.get_rng_state()
-    wiring(small(dropout={"residual": 0.5}), 0)
+    before, decoder = torch.get_rng_state(), skeleton(small(dropout={"residual": 0.5}))
+    hooks = [(len(m._forward_hooks), len(m._forward_pre_hooks)) for m in decoder.modules()]
+    seen(decoder, 0)
     assert torch.equal(before, torch.get_rng_state())
-    assert not nn.modules.module._global_forward_hooks
+    after = [(len(m._forward_hooks), len(m._forward_pre_hooks)) for m in decoder.modules()]
+    assert after == hooks

@@ -3,12 +3,14 @@
 from dataclasses import replace
 
 import pandas as pd
+import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from reports import Frames
 from reports.block_figure import block_figure, blocks_unseen
 from reports.page import render
 from reports.plots.blocks import MAX_BLOCKS, Call, block_table, describe_blocks, lanes, plot_blocks
+from reports.tables import run_tables
 from tests.reports.simulated import make_frames
 
 PRE = [("norm", "0"), ("attention", "1"), ("residual", "0, 2"), ("out", "3")]
@@ -39,7 +41,7 @@ def test_words_say_what_each_call_is_computed_from() -> None:
         "of 1, 3 feed-forward of 1, 4 residual of the stream and 2, 5 residual of 3 and 4, out of "
         "5."
     )
-    assert caption.startswith("How 2 blocks of this run are wired, as seen in one pass on shapes")
+    assert caption.startswith("How 2 blocks of this run are wired, as seen in one pass: from")
 
 
 def test_rows_are_put_in_the_order_of_their_calls() -> None:
@@ -78,15 +80,46 @@ def test_lines_that_lie_beside_each_other_have_lanes_of_their_own() -> None:
     assert lanes(apart)[0, 2] == lanes(apart)[3, 5] == 0
 
 
+def test_lines_stay_beside_their_block_however_many_there_are() -> None:
+    dense = [("norm", ", ".join(map(str, range(n + 1)))) for n in range(12)]
+    (axes,) = plot_blocks(block_table(rows(dense=dense))).axes
+    reach = [float(abs(x)) for line in axes.lines for x in line.get_xdata()]
+    assert len(axes.lines) == 12 * 11 // 2
+    assert max(reach) < max(axes.get_xlim())
+
+
+def test_each_row_of_blocks_is_as_high_as_its_longest() -> None:
+    long = [("norm", str(n)) for n in range(20)]
+    names = [f"p{n}" for n in range(4)]
+    figure = plot_blocks(block_table(rows(**dict.fromkeys(names, PRE), long=long)))
+    *first, last = figure.axes
+    height = figure.get_figheight()
+    places = [axes.get_position() for axes in figure.axes]
+    assert last.get_ylim()[0] == 20.6
+    assert {axes.get_ylim()[0] for axes in first} == {4.6}
+    assert places[0].height * height == pytest.approx(0.5 + 0.42 * 5)
+    assert places[-1].height * height == pytest.approx(0.5 + 0.42 * 21)
+
+
 def test_a_page_has_its_blocks_and_names_those_that_could_not_be_watched() -> None:
     html = render(run(pre=PRE, strange=[("unseen", "")]))
     section = html[html.index('<section id="blocks"') : html.index('<section id="lost"')]
     assert section.count("<img") == 1
-    assert (
-        "<p>Not drawn, since a plugin has a part in it or a pass on shapes alone fails: "
-        "strange.</p>" in section
-    )
+    assert "<p>Not drawn: strange.</p>" in section
     assert '<a href="#blocks">Blocks</a>' in html
+
+
+def test_why_a_block_is_not_drawn_is_said_in_few_words() -> None:
+    unseen = rows(pre=PRE, **{f"strange_{n}": [("unseen", "")] for n in range(3)})
+    long = "x" * 200
+    unseen["reason"] = [*[""] * len(PRE), "not <b>today</b>", "", long]
+    frames = replace(run(), blocks=unseen)
+    told = f"{'x' * 79}…{'x' * 40}"
+    assert blocks_unseen(frames) == (
+        f"Not drawn: strange_0 (not <b>today</b>), strange_1 and strange_2 ({told})."
+    )
+    assert "<p>Not drawn: strange_0 (not &lt;b&gt;today&lt;/b&gt;), strange_1" in render(frames)
+    assert run_tables(frames)["blocks"]["reason"].to_list() == unseen["reason"].to_list()
 
 
 def test_a_run_that_kept_no_blocks_has_no_such_section() -> None:

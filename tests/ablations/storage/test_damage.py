@@ -120,6 +120,7 @@ def test_a_changed_value_is_told_by_the_result_it_belongs_to(whole: Path) -> Non
         "UPDATE meta SET value = 'other' WHERE key = 'name'",
         "DELETE FROM meta WHERE key = 'digest'",
         "UPDATE meta SET value = '{ }' WHERE key = 'conformities'",
+        "UPDATE meta SET value = '{ }' WHERE key = 'views'",
         "DELETE FROM meta WHERE key = 'conformity_digest'",
         "UPDATE cells SET label = 'other' WHERE cell = 'a'",
         "DELETE FROM plan_seeds WHERE seed = 3",
