@@ -109,6 +109,7 @@ def test_the_report_says_which_device_made_the_figures(tmp_path: Path) -> None:
     assert "<td>cpu</td>" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_statistics_of_a_narrow_type_are_finite_and_near_those_of_float32(
     tmp_path: Path, dtype: str

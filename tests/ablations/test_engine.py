@@ -118,6 +118,7 @@ def test_workers_and_order_leave_every_bit(undisturbed, tmp_path):
     assert values(tmp_path) == reference
 
 
+@pytest.mark.slow
 def test_costs_are_exact_and_times_are_measured_against_the_baseline(tmp_path):
     asked = grid(
         factors={"depth": [1, 2]},

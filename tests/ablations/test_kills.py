@@ -50,12 +50,14 @@ def test_the_reference_holds_something_of_each_kind(undisturbed: Any) -> None:
     assert len(reference["arrays"]) >= N_TRIALS
 
 
+@pytest.mark.slow
 def test_one_and_two_workers_find_the_same(undisturbed: Any, tmp_path: Path) -> None:
     grid, reference = undisturbed
     assert Driver(grid, tmp_path / "run", workers=2).wait() == 0
     assert everything(tmp_path / "run") == reference
 
 
+@pytest.mark.slow
 def test_of_two_runs_at_once_one_is_refused(undisturbed: Any, tmp_path: Path) -> None:
     grid, reference = undisturbed
     drivers = [Driver(grid, tmp_path / "run", told=tmp_path / name) for name in ("a", "b")]
@@ -71,8 +73,9 @@ def test_of_two_runs_at_once_one_is_refused(undisturbed: Any, tmp_path: Path) ->
     assert everything(tmp_path / "run") == reference
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [12])
 def test_kills_at_random_moments_lose_and_bend_nothing(
     undisturbed: Any, tmp_path: Path, kills: int
 ) -> None:

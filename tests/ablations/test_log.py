@@ -168,6 +168,7 @@ def test_a_filter_that_makes_warnings_errors_still_does():
         warnings.warn("a", UserWarning, stacklevel=1)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_a_run_tells_keeps_and_reports_what_its_trials_warn_of(tmp_path):
     catalog = warners.catalog()

@@ -194,6 +194,7 @@ def test_pure_noise_shows_something_in_one_run_of_twenty_at_most(n_seeds: int) -
     assert varies <= MOST
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.5, 0.2])
 def test_zeros_and_ones_show_nothing_by_seeds_that_agree(share: float) -> None:
     frames = grid({"norm": ["a", "b"], "size": ["1", "2"]})
@@ -206,6 +207,7 @@ def test_zeros_and_ones_show_nothing_by_seeds_that_agree(share: float) -> None:
     assert np.mean(certain) > MOST
 
 
+@pytest.mark.slow
 def test_without_adjustment_noise_would_show_something_in_many_runs() -> None:
     frames = grid(SMALL)
     values = noise(frames, 3, np.random.default_rng(3), METRICS * WHOLE_RUNS)

@@ -94,6 +94,7 @@ def test_primary_and_exploratory_metrics_are_separate_families() -> None:
     assert effect(both, "b")["high"] > effect(alone, "b")["high"]
 
 
+@pytest.mark.slow
 def test_pure_noise_rarely_shows_an_effect() -> None:
     rng = np.random.default_rng(11)
     frames = make_frames(TWO_BY_TWO, {"x": np.zeros((4, 3))})
@@ -274,6 +275,7 @@ def test_order_of_rows_does_not_decide() -> None:
     pd.testing.assert_frame_equal(left, right, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_ten_thousand_cells_take_seconds() -> None:
     factors = {f"f{i}": [f"level {j}" for j in range(10)] for i in range(4)}
     rng = np.random.default_rng(0)

@@ -155,6 +155,7 @@ def test_order_of_rows_does_not_decide() -> None:
     pd.testing.assert_frame_equal(interactions(frames), interactions(shuffled), rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_ten_thousand_cells_take_seconds_and_little_memory() -> None:
     factors = {f"f{i}": [f"level {j}" for j in range(10)] for i in range(4)}
     rng = np.random.default_rng(0)

@@ -136,6 +136,7 @@ def test_it_is_no_stronger_than_the_effects_that_are_reported() -> None:
     assert supported_best(frames, data, wider) == frozenset()
 
 
+@pytest.mark.slow
 def test_among_levels_that_are_the_same_one_is_seldom_called_the_best() -> None:
     """At most one run in twenty names any: the rate that Holm promises over all its pairs."""
     n = 100

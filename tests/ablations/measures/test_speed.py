@@ -154,6 +154,7 @@ def test_one_thread_is_timed_by_what_it_computes(monkeypatch):
     assert speed._now() - started >= 0.05
 
 
+@pytest.mark.slow
 def test_fused_and_separate_projections_are_a_factor(tmp_path):
     grid = ablations.load_grid(
         {
