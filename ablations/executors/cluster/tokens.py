@@ -12,7 +12,6 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from ablations.executors.cluster.extra import of_the_extra
 from ablations.executors.errors import ExecutorError
@@ -63,8 +62,8 @@ def asked(address: str) -> bool:
     if answer != "UNAUTHENTICATED":
         if answer == "OK" and (mode or "").lower() == "token":
             raise ExecutorError(
-                f"the Ray cluster at {address!r} asks for no token, and {MODE}={mode} has this "
-                f"process ask the cluster for one: unset it"
+                f"the Ray cluster at {address!r} asks for no token, and with {MODE}={mode} this "
+                "process would refuse its calls, which have none: unset it"
             )
         return False
     if mode is not None and mode.lower() != "token":
@@ -109,8 +108,7 @@ def _answer(address: str, token: str) -> str:
         try:
             channel.unary_unary(METHODS[is_client])(b"", timeout=ASKED_SECONDS, metadata=metadata)
         except grpc.RpcError as error:
-            code: Any = error.code()  # type: ignore[attr-defined]
-            return str(code.name)
+            return str(error.code().name)
     return "OK"
 
 
