@@ -43,7 +43,9 @@ def run(
     ] = None,
     address: Annotated[
         str | None,
-        typer.Option(help="Of a Ray cluster: auto, HOST:PORT, or local for one of its own."),
+        typer.Option(
+            help="Of a Ray cluster: auto, HOST:PORT, ray://HOST:PORT, or local for one of its own."
+        ),
     ] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Move an old run aside and start anew.")

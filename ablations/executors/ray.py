@@ -34,7 +34,8 @@ class Ray:
     into the cluster when the run starts, or `in_flight`; what does not fit waits for room. A trial
     that was lost with its node, or with Ray's part of it, is run again elsewhere, `retries` times;
     one that raises, dies or hangs is not. `address` is that of the cluster: `auto` for the one that
-    this machine belongs to, `HOST:PORT` for one that it can reach, `local` for one of its own.
+    this machine belongs to, `HOST:PORT` for one whose nodes reach it, `ray://HOST:PORT` for one
+    whose nodes do not, `local` for one of its own.
     """
 
     elsewhere = True

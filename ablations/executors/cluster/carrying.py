@@ -11,11 +11,13 @@ from types import ModuleType
 from typing import Any
 
 from ablations.executors.cluster.connection import in_words, is_alive, node_name, taken
+from ablations.executors.cluster.head import Head, Lost
 from ablations.executors.cluster.slots import STOP_SECONDS, Shares, Slot
 from ablations.executors.errors import ExecutorError
 from ablations.executors.handing_out import hand_out
 from ablations.executors.processes import Job
 from registry.contracts import Outcome
+from registry.errors import describe
 
 WAIT_SECONDS = 1.0
 """How often trials are looked at that do not answer; outcomes come at once."""
@@ -48,6 +50,7 @@ class Carrying:
         self._again: deque[Job] = deque()
         self._faults = 0
         self._lost_nodes: set[str] = set()
+        self._head = Head(ray)
         self._last = time.monotonic()
         """When there was last something to do, or a word on it."""
 
@@ -56,7 +59,7 @@ class Carrying:
         jobs = _Jobs(trials, ahead=self._workers)
         self._tell(f"Ray: {in_words(self._ray)}; up to {self._workers} trials at a time")
         outcomes: list[Outcome] = []
-        try:
+        with self._stopped_at_the_end():
             while True:
                 self._open(jobs)
                 # Before the consumer gets its turn, so that no slot waits for it.
@@ -65,19 +68,15 @@ class Carrying:
                 if jobs.ended and not self._again and not any(slot.job for slot in self._slots):
                     return
                 outcomes = list(self._collect())
-        finally:
-            self._stop()
 
     def where(self) -> Mapping[str, str]:
         """What bends bits on the first node that has room."""
         jobs = _Jobs([None], ahead=1)
-        try:
+        with self._stopped_at_the_end():
             while not any(slot.begun for slot in self._slots):
                 self._open(jobs)
                 list(self._collect())
             return self._slots[0].where
-        finally:
-            self._stop()
 
     def _open(self, jobs: _Jobs) -> None:
         """Make slots for as many trials as there were at first, and in the place of lost ones."""
@@ -95,6 +94,8 @@ class Carrying:
         if ready:
             self._last = time.monotonic()
             ready, _ = self._ray.wait(refs, num_returns=len(refs), timeout=0)
+        else:
+            self._head.look()
         for ref in ready:
             outcome = self._answered(waiting[ref])
             if outcome is not None:
@@ -113,7 +114,8 @@ class Carrying:
         except errors.RayTaskError as error:
             where = node_name(self._ray, slot.node)
             raise ExecutorError(f"node {where}: {_cause(error)}") from error
-        except (errors.RayError, ConnectionError) as error:
+        except errors.RayError as error:
+            self._head.wait()
             return self._lost(slot, error)
 
     def _lost(self, slot: Slot, error: Exception) -> Outcome | None:
@@ -170,6 +172,24 @@ class Carrying:
         self._last = now
         demand = taken(self._shares.demand)
         self._tell(f"waiting for room: a trial takes {demand}; Ray: {in_words(self._ray)}")
+
+    @contextlib.contextmanager
+    def _stopped_at_the_end(self) -> Iterator[None]:
+        """Leave no trial running; where the cluster is lost, there is none to tell.
+
+        Raises: Lost where Ray's client says that it is.
+        """
+        try:
+            yield
+        except ConnectionError as error:
+            self._slots.clear()
+            raise Lost(describe(error)) from error
+        except Lost:
+            # Ray would try to start a cluster of its own here, or end this process.
+            self._slots.clear()
+            raise
+        finally:
+            self._stop()
 
     def _stop(self) -> None:
         slots, self._slots = self._slots, []

@@ -6,14 +6,17 @@ import contextlib
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
 from ablations.amounts import in_words as amount
+from ablations.executors.cluster import tokens
+from ablations.executors.cluster.extra import of_the_extra
 from ablations.executors.errors import ExecutorError
-from registry.errors import MissingExtra, describe
+from registry.errors import describe
 
 AUTO = "auto"
 """The address that stands for the cluster that this machine belongs to, or is told to join."""
@@ -33,13 +36,8 @@ def load_ray() -> ModuleType:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # What Ray is going to do in any case; without it it warns of it.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    try:
+    with of_the_extra():
         import ray
-    except ImportError as error:
-        raise MissingExtra(
-            f"executor 'ray' needs Ray, which does not load ({describe(error)}): "
-            "python -m pip install 'ablations[ray]'"
-        ) from error
     return ray
 
 
@@ -49,31 +47,67 @@ def joined(address: str) -> Iterator[ModuleType]:
 
     Raises: MissingExtra; ExecutorError where there is none, or where another one is joined.
     """
-    ray = load_ray()
-    if ray.is_initialized():
-        here = ray.get_runtime_context().gcs_address
-        if address not in (AUTO, here):
-            raise ExecutorError(
-                f"this process has joined the Ray cluster at {here} already, and cannot join "
-                f"{address!r} beside it: leave it (`ray.shutdown()`), or give no address"
-            )
-        yield ray
+    if "ray" in sys.modules and load_ray().is_initialized():
+        yield _joined_before(load_ray(), address)
         return
-    own = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"} if address == LOCAL else {}
-    try:
-        _check_answers(os.environ.get("RAY_ADDRESS", address) if address == AUTO else address)
-        with _own_handlers():
-            ray.init(address=address, log_to_driver=False, logging_level="error", **own)
-    except (OSError, ImportError, ValueError, RuntimeError) as error:
+    with tokens.mode_kept():
+        try:
+            ray = _join(os.environ.get("RAY_ADDRESS", address) if address == AUTO else address)
+        except ExecutorError:
+            raise
+        except (OSError, ImportError, ValueError, RuntimeError) as error:
+            raise ExecutorError(
+                f"no Ray cluster can be joined at {address!r} ({describe(error)}): start one "
+                "(`ray start --head`), give its --address, or `--address local` for one on this "
+                "machine"
+            ) from error
+        try:
+            yield ray
+        finally:
+            with _own_handlers():
+                ray.shutdown()
+
+
+def _joined_before(ray: ModuleType, address: str) -> ModuleType:
+    here = ray.get_runtime_context().gcs_address
+    if address not in (AUTO, here):
         raise ExecutorError(
-            f"no Ray cluster can be joined at {address!r} ({describe(error)}): start one "
-            "(`ray start --head`), give its --address, or `--address local` for one on this machine"
-        ) from error
+            f"this process has joined the Ray cluster at {here} already, and cannot join "
+            f"{address!r} beside it: leave it (`ray.shutdown()`), or give no address"
+        )
+    return ray
+
+
+def _join(address: str) -> ModuleType:
+    was_loaded = "ray" in sys.modules
+    own: dict[str, Any] = {}
+    if address == LOCAL:
+        own = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+    elif address == AUTO:
+        address = _found()
+    else:
+        _check_answers(address)
+        tokens.send_where_asked(address)
+    ray = load_ray()
+    if was_loaded:
+        tokens.read_again()
+    with _own_handlers():
+        ray.init(address=address, log_to_driver=False, logging_level="error", **own)
+    return ray
+
+
+def _found() -> str:
+    """The address of this machine's cluster where it asks for no token, else AUTO.
+
+    Ray sends to one that it finds itself what token it has, asked or not.
+    """
+    load_ray()
     try:
-        yield ray
-    finally:
-        with _own_handlers():
-            ray.shutdown()
+        from ray._private.services import canonicalize_bootstrap_address
+    except ImportError:  # a Ray that looks for it in another way
+        return AUTO
+    address: str = canonicalize_bootstrap_address(AUTO)
+    return AUTO if tokens.asked(address) else address
 
 
 def _check_answers(address: str) -> None:

@@ -1,12 +1,20 @@
-"""A Ray cluster of several nodes on this machine, reachable from it alone."""
+"""Ray clusters on this machine, reachable from it alone."""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from ablations.executors.cluster.connection import load_ray
+from tests.ablations.executors.watching import wait_for
 
 HERE = "127.0.0.2"
 """Loopback; in the place of 127.0.0.1 Ray would put an address that others can reach."""
@@ -58,3 +66,61 @@ def nodes(count: int) -> Iterator[Nodes]:
     finally:
         ray.shutdown()
         cluster.shutdown()
+
+
+class Started:
+    """A cluster as a person starts one, by Ray's own command."""
+
+    def __init__(self, process: subprocess.Popen[bytes], address: str, client: str) -> None:
+        self.address = address
+        self.client = client
+        self._process = process
+
+    def kill(self) -> None:
+        """End it at once, as a machine that loses its power."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+
+@contextlib.contextmanager
+def started(home: Path) -> Iterator[Started]:
+    """A head with two CPUs that asks for a token where there is one below `home`."""
+    gcs, client = _free_ports(2)
+    environment = {**os.environ, "HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment.pop("RAY_AUTH_MODE", None)
+    # Ray's sockets lie deep in its folder, and may not have long names.
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
+        command = [
+            "ray", "start", "--head", "--block", f"--node-ip-address={HERE}", f"--port={gcs}",
+            f"--ray-client-server-port={client}", "--num-cpus=2", "--include-dashboard=false",
+            f"--object-store-memory={OBJECT_STORE}", f"--temp-dir={folder}",
+        ]  # fmt: skip
+        process = subprocess.Popen(
+            command, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
+        found = Started(process, f"{HERE}:{gcs}", f"ray://{HERE}:{client}")
+        try:
+            wait_for(lambda: _listens(gcs) and _listens(client), seconds=120)
+            yield found
+        finally:
+            found.kill()
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports outside those that Ray gives to its workers."""
+    found = []
+    for port in range(25_000, 30_000):
+        with contextlib.suppress(OSError), socket.create_server((HERE, port)):
+            found.append(port)
+        if len(found) == count:
+            return found
+    raise AssertionError("no port is free")
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection((HERE, port), 1).close()
+    except OSError:
+        return False
+    return True

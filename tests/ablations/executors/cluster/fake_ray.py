@@ -27,6 +27,13 @@ class FakeRay:
             RayError=RayError, RayTaskError=RayTaskError, ActorUnavailableError=Unavailable
         )
 
+        self.head = ""
+        """The address of the cluster's head; without one it is reached through Ray's client."""
+        self.listed = 0
+        """How often nodes were asked for."""
+        client = SimpleNamespace(is_connected=lambda: not self.head)
+        self.util = SimpleNamespace(client=SimpleNamespace(ray=client))
+
     def remote(self, cls: type) -> Any:
         made = SimpleNamespace(remote=self._new)
         return SimpleNamespace(options=lambda **options: made)
@@ -55,7 +62,11 @@ class FakeRay:
     def kill(self, actor: Any) -> None:
         self.killed += 1
 
+    def get_runtime_context(self) -> Any:
+        return SimpleNamespace(gcs_address=self.head)
+
     def nodes(self) -> list[dict[str, Any]]:
+        self.listed += 1
         return [
             {
                 "NodeID": "n" * 56,

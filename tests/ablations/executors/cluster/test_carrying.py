@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import socket
 from typing import Any
 
 import pytest
@@ -35,6 +36,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(
             f"ablations.executors.cluster.{module}.time.monotonic", lambda: next(seconds)
         )
+    monkeypatch.setattr("ablations.executors.cluster.head.time.sleep", lambda seconds: None)
 
 
 def test_a_node_that_lacks_something_ends_the_run() -> None:
@@ -123,6 +125,33 @@ def test_a_node_that_does_not_answer_costs_the_trial_its_time_limit() -> None:
         Outcome(trial="a", state="timeout", message=message),
         Outcome(trial="b", result=3),
     ]
+
+
+def test_where_the_connection_is_lost_the_run_ends_and_nothing_more_is_asked_of_ray() -> None:
+    ray = FakeRay(begin=[BEGUN], carry_out=[ConnectionError("Client is shutting down.")])
+    outcomes, _ = carried(ray, [1])
+    with pytest.raises(ExecutorError) as raised:
+        list(outcomes)
+    assert str(raised.value) == (
+        "the Ray cluster is lost (ConnectionError: Client is shutting down.); the trials left have "
+        "not been run"
+    )
+    assert ray.killed == 0
+
+
+def test_where_the_head_is_gone_nobody_is_asked_which_node_was_lost() -> None:
+    ray = FakeRay(begin=[BEGUN], carry_out=[RayError()])
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        ray.head = f"127.0.0.1:{server.getsockname()[1]}"
+    outcomes, _ = carried(ray, [1])
+    with pytest.raises(ExecutorError) as raised:
+        list(outcomes)
+    assert str(raised.value) == (
+        f"the Ray cluster is lost (nobody answers at {ray.head}: [Errno 111] Connection refused); "
+        "the trials left have not been run"
+    )
+    assert ray.killed == 0
+    assert ray.listed == 1  # before there was anything to run
 
 
 def test_waiting_for_room_is_told_now_and_then() -> None:

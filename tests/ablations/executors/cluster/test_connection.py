@@ -61,7 +61,7 @@ def test_a_cluster_that_is_joined_is_taken_and_no_other(monkeypatch: pytest.Monk
     ray: Any = SimpleNamespace(
         is_initialized=lambda: True, get_runtime_context=lambda: context, shutdown=pytest.fail
     )
-    monkeypatch.setattr("ablations.executors.cluster.connection.load_ray", lambda: ray)
+    monkeypatch.setitem(sys.modules, "ray", ray)
     for address in ("auto", "10.0.0.1:6379"):
         with joined(address) as found:
             assert found is ray
