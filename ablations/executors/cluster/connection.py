@@ -106,8 +106,8 @@ def _found() -> str:
         from ray._private.services import canonicalize_bootstrap_address
     except ImportError:  # a Ray that looks for it in another way
         return AUTO
-    address: str = canonicalize_bootstrap_address(AUTO)
-    return AUTO if tokens.asked(address) else address
+    address = canonicalize_bootstrap_address(AUTO)
+    return AUTO if address is None or tokens.asked(address) else address
 
 
 def _check_answers(address: str) -> None:

@@ -9,9 +9,11 @@ So the cluster is asked first, and the variable is set where it is to be.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from ablations.executors.cluster.extra import of_the_extra
 from ablations.executors.errors import ExecutorError
@@ -89,10 +91,9 @@ def asked(address: str) -> bool:
 
 def read_again() -> None:
     """Have a Ray that was loaded before read the mode and the token anew, as Ray itself does."""
-    from ray._raylet import AuthenticationTokenLoader, Config
-
-    Config.initialize("")
-    AuthenticationTokenLoader.instance().reset_cache()
+    inside: Any = importlib.import_module("ray._raylet")
+    inside.Config.initialize("")
+    inside.AuthenticationTokenLoader.instance().reset_cache()
 
 
 def _answer(address: str, token: str) -> str:
