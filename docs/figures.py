@@ -30,7 +30,7 @@ def main(run: str) -> None:
     with LIGHT.context():
         for name, figure in {
             "effects": plot_effects(
-                effects_table(effects, "gradient_flow.sensitivity_ratio"), unit="ratio"
+                effects_table(effects, "gradient_flow.sensitivity_span"), unit="ratio"
             ),
             "sensitivity": plot_profile(profile, frames),
         }.items():
