@@ -102,7 +102,9 @@ def run(
                 told=say,
             )
     except KeyboardInterrupt as stop:
-        again = "".join(f" --plugin {shlex.quote(name)}" for name in plugin or ())
+        plugins = [("--plugin", name) for name in plugin or ()]
+        options = [("--executor", executor), ("--address", address), *plugins]
+        again = "".join(f" {option} {shlex.quote(given)}" for option, given in options if given)
         say(
             f"stopped; what ended is kept. To resume: ablations run {grid} --out {directory}{again}"
         )

@@ -107,14 +107,22 @@ def _found() -> str:
     except ImportError:  # a Ray that looks for it in another way
         return AUTO
     address = canonicalize_bootstrap_address(AUTO)
-    return AUTO if address is None or tokens.asked(address) else address
+    if address is None:
+        return AUTO
+    _check_answers(address)
+    return AUTO if tokens.asked(address) else address
 
 
 def _check_answers(address: str) -> None:
-    """Find out within seconds that nobody answers; Ray would try for minutes. Raises: OSError."""
+    """Find out within seconds that nobody answers; Ray would try for minutes.
+
+    Raises: OSError; ValueError.
+    """
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+    elif address.startswith(tokens.CLIENT):
+        raise ValueError(f"expected {tokens.CLIENT}HOST:PORT, where PORT is mostly 10001")
 
 
 def capacity(ray: ModuleType, demand: Demand) -> int:

@@ -14,6 +14,21 @@ from ablations.conformity import Conformity
 from tests.ablations.command_line import SMALL, ablate
 
 
+def test_a_stopped_run_is_resumed_where_it_ran(inline, tmp_path, monkeypatch):
+    def stopped(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ablations.run", stopped)
+    (tmp_path / "grid.yaml").write_text(SMALL)
+    where = ["--executor", "ray", "--address", "ray://head:10001"]
+    assert inline("run", "grid.yaml", *where) == (
+        130,
+        "",
+        "stopped; what ended is kept. To resume: ablations run grid.yaml --out runs/small "
+        "--executor ray --address ray://head:10001\n",
+    )
+
+
 @pytest.mark.slow
 def test_run_with_workers_writes_the_report_and_resumes(tmp_path):
     (tmp_path / "grid.yaml").write_text(SMALL)

@@ -37,6 +37,15 @@ def test_where_nobody_answers_it_is_told_how_to_get_a_cluster(nobody: str, schem
     )
 
 
+def test_an_address_of_rays_client_needs_a_port() -> None:
+    with pytest.raises(ExecutorError) as raised, joined("ray://localhost"):
+        pass
+    assert str(raised.value) == (
+        "no Ray cluster can be joined at 'ray://localhost' (ValueError: expected ray://HOST:PORT, "
+        f"where PORT is mostly 10001): {HELP}"
+    )
+
+
 def test_auto_is_what_ray_is_told_by_its_variable(
     nobody: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,6 +80,23 @@ def test_a_cluster_that_is_joined_is_taken_and_no_other(monkeypatch: pytest.Monk
         "this process has joined the Ray cluster at 10.0.0.1:6379 already, and cannot join "
         "'10.0.0.2:6379' beside it: leave it (`ray.shutdown()`), or give no address"
     )
+
+
+def test_a_ray_that_finds_its_cluster_in_another_way_is_left_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    joined_at: list[str] = []
+    ray: Any = SimpleNamespace(
+        is_initialized=lambda: False,
+        init=lambda *, address, **options: joined_at.append(address),
+        shutdown=lambda: None,
+    )
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setitem(sys.modules, "ray._private.services", None)
+    monkeypatch.setattr("ablations.executors.cluster.tokens.read_again", lambda: None)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with joined("auto"):
+        assert joined_at == ["auto"]
 
 
 def cluster_of(*nodes: dict[str, float], dead: dict[str, float] | None = None) -> Any:
