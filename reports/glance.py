@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from reports.finding import DEPENDS, NOISE, UNDECIDED, Finding, Glance
+from reports.finding import DEPENDS, EFFECT, NOISE, UNDECIDED, Finding, Glance
 from reports.listing import Table, make_table
 from reports.sentences import figure, level_names, others, relative, tells_range
 from reports.where import NOWHERE
@@ -13,6 +13,7 @@ MAX_RIVALS = 3
 
 _NONE = "—"
 _OTHERWISE = {
+    EFFECT: ("only what is no fair comparison", "see below"),
     DEPENDS: ("no effect on average", "depends on other factors: see below"),
     UNDECIDED: ("no conclusion", "see below"),
     NOISE: ("nothing shown", "inside seed noise"),
@@ -76,6 +77,8 @@ def glance_section(findings: Sequence[Finding]) -> Table | None:
             classes.append("")
             continue
         said = next((words for kind, words in _OTHERWISE.items() if kind in kinds[metric]), None)
+        if metric in exact and kinds[metric] == {NOISE}:
+            said = ("unchanged", "exact")
         if said is not None:
             rows.append([metric, said[0], _NONE, said[1], _NONE])
             classes.append("faint")

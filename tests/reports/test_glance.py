@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from reports import Finding, Frames, state_findings
-from reports.finding import DEPENDS, EXPLORATORY, NOISE, UNDECIDED
+from reports.finding import DEPENDS, EFFECT, EXPLORATORY, NOISE, UNDECIDED
 from reports.glance import glance_section
 from tests.reports.simulated import default_run, interacting, make_frames, set_state
 
@@ -113,3 +113,17 @@ def test_what_was_known_before_anything_ran_comes_last() -> None:
     assert said[2][2:4] == ["-129 unit, 12.9 % less", "exact"]
     constant = make_frames(TWO_BY_TWO, {"count": np.ones((4, 4)), "still": NOISE_OF})
     assert [row[0] for row in rows(constant)] == ["still", "count"]
+
+
+def test_an_exact_metric_that_nothing_changes_is_not_noise() -> None:
+    frames = make_frames(TWO_BY_TWO, {"x": np.full((4, 4), 7.0)})
+    assert all(f.exact for f in state_findings(frames) if f.metric == "x")
+    assert rows(frames) == [["x", "unchanged", "—", "exact"]]
+
+
+def test_an_effect_that_is_no_evidence_is_not_taken_for_none() -> None:
+    doubted = Finding(kind=EFFECT, claim="x: more; sizes differ", metric="x")
+    noise = Finding(kind=NOISE, claim="x: inside seed noise", metric="x")
+    table = glance_section([doubted, noise])
+    assert table is not None
+    assert table.rows == [["x", "only what is no fair comparison", "—", "see below"]]
