@@ -10,6 +10,8 @@ from reports.where import NOWHERE
 from reports.wording import PERCENT, bounds, counted, listed, short
 
 MAX_RIVALS = 3
+MAX_ALIKE = 12
+"""Metrics of which the same is said that are named."""
 
 _NONE = "—"
 _OTHERWISE = {
@@ -55,9 +57,10 @@ def _sure(row: Any, places: str) -> str:
 
 
 def glance_section(findings: Sequence[Finding]) -> Table | None:
-    """A row a primary metric, in the order in which findings speak of them; None without any.
+    """What leads on each primary metric, in the order in which findings speak of it.
 
-    First those on which something leads; last those that no seed changes.
+    First those on which something leads; last those that no seed changes. Those of which the same
+    is said share a row.
     """
     kinds: dict[str, set[str]] = {}
     leads: dict[str, Glance] = {}
@@ -68,22 +71,18 @@ def glance_section(findings: Sequence[Finding]) -> Table | None:
         kinds.setdefault(finding.metric, set()).add(finding.kind)
         if finding.glance is not None:
             leads[finding.metric] = finding.glance
-    rows, classes = [], []
+    together: dict[Glance | tuple[str, str], list[str]] = {}
     for metric in sorted(kinds, key=lambda one: (one in exact, one not in leads)):
-        lead = leads.get(metric)
-        if lead is not None:
-            rivals = listed(list(lead.rivals), limit=MAX_RIVALS) or _NONE
-            rows.append([metric, lead.matters, lead.much, lead.sure, rivals])
-            classes.append("")
-            continue
-        said = next((words for kind, words in _OTHERWISE.items() if kind in kinds[metric]), None)
+        words = next((words for kind, words in _OTHERWISE.items() if kind in kinds[metric]), None)
         if metric in exact and kinds[metric] == {NOISE}:
-            said = ("unchanged", "exact")
+            words = ("unchanged", "exact")
+        said = leads.get(metric, words)
         if said is not None:
-            rows.append([metric, said[0], _NONE, said[1], _NONE])
-            classes.append("faint")
-    if not rows:
+            together.setdefault(said, []).append(metric)
+    if not together:
         return None
+    rows = [_row(listed(metrics, limit=MAX_ALIKE), said) for said, metrics in together.items()]
+    classes = ["" if isinstance(said, Glance) else "faint" for said in together]
     columns = ["Metric", "Matters most", "By how much", "How sure", "May matter as much"]
     if all(row[-1] == _NONE for row in rows):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
@@ -93,3 +92,10 @@ def glance_section(findings: Sequence[Finding]) -> Table | None:
         "say at which other levels it holds."
     )
     return make_table(caption, dict.fromkeys(columns, False), rows, classes)
+
+
+def _row(metrics: str, said: Glance | tuple[str, str]) -> list[str]:
+    if isinstance(said, Glance):
+        rivals = listed(list(said.rivals), limit=MAX_RIVALS) or _NONE
+        return [metrics, said.matters, said.much, said.sure, rivals]
+    return [metrics, said[0], _NONE, said[1], _NONE]

@@ -31,8 +31,9 @@ def environment() -> jinja2.Environment:
     return made
 
 
-# After these a long name may go on in the next line, and within any run of 24 characters.
-_BREAKS = re.compile(r"([._=,/()](?=[^\s\d])|[^\s._=,/()]{24}(?=\S))")
+# After these a long name may go on in the next line, and within any run of 24 characters; a number
+# stays with its sign and its bracket.
+_BREAKS = re.compile(r"([._=,/()](?=[^\s\d+\u2212;,.])|[^\s._=,/()]{24}(?=\S))")
 
 
 def _breakable(text: str) -> Markup:

@@ -115,6 +115,12 @@ def test_what_was_known_before_anything_ran_comes_last() -> None:
     assert [row[0] for row in rows(constant)] == ["still", "count"]
 
 
+def test_metrics_of_which_the_same_is_said_share_a_row() -> None:
+    other = np.random.default_rng(5).normal(0, 0.05, size=(4, 4))
+    frames = make_frames(TWO_BY_TWO, {"x": NOISE_OF, "y": other})
+    assert rows(frames) == [["x and y", "nothing shown", "—", "inside seed noise"]]
+
+
 def test_an_exact_metric_that_nothing_changes_is_not_noise() -> None:
     frames = make_frames(TWO_BY_TWO, {"x": np.full((4, 4), 7.0)})
     assert all(f.exact for f in state_findings(frames) if f.metric == "x")

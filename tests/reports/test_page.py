@@ -17,6 +17,7 @@ import pytest
 from reports import Frames, write
 from reports.marks import EXPLAINED
 from reports.page import render, seeds_told
+from reports.templating import environment
 from tests.reports.simulated import default_run, empty_run, interacting, make_frames, set_state
 from tests.reports.simulated_measures import MEASURED_GRID, measured_run
 
@@ -365,3 +366,11 @@ def test_conventions_settings_and_grid_are_told(text: str) -> None:
     assert "model.<wbr>tie_<wbr>embeddings" in text
     assert "measures: [parameters, gradient_flow]" in text
     assert "2.13.0" in text
+
+
+def test_a_number_stays_with_its_sign_and_its_bracket() -> None:
+    shown = environment().filters["breakable"]
+    assert shown("not with post (\u22120.8 to +1.1), a(+2); mha") == (
+        "not with post (\u22120.8 to +1.1), a(+2); mha"
+    )
+    assert shown("gqa(n_heads)") == "gqa(<wbr>n_<wbr>heads)"
