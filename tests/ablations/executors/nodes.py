@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from ablations.executors.cluster.connection import load_ray
 from tests.ablations.executors.watching import wait_for
 
@@ -68,6 +70,10 @@ def nodes(count: int) -> Iterator[Nodes]:
         cluster.shutdown()
 
 
+ALONE = FileLock(Path(tempfile.gettempdir()) / f"ray-clients-{os.getuid()}.lock")
+"""Held by whoever has heads for clients here: two of them would give one port to their clients."""
+
+
 class Started:
     """A cluster as a person starts one, by Ray's own command."""
 
@@ -86,11 +92,11 @@ class Started:
 @contextlib.contextmanager
 def started(home: Path) -> Iterator[Started]:
     """A head with two CPUs that asks for a token where there is one below `home`."""
-    gcs, client = _free_ports(2)
     environment = {**os.environ, "HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)}
     environment.pop("RAY_AUTH_MODE", None)
     # Ray's sockets lie deep in its folder, and may not have long names.
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
+    with ALONE, tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
+        gcs, client = _free_ports(2)
         command = [
             "ray", "start", "--head", "--block", f"--node-ip-address={HERE}", f"--port={gcs}",
             f"--ray-client-server-port={client}", "--num-cpus=2", "--include-dashboard=false",
