@@ -92,8 +92,8 @@ class Started:
 @contextlib.contextmanager
 def started(home: Path) -> Iterator[Started]:
     """A head with two CPUs that asks for a token where there is one below `home`."""
-    environment = {**os.environ, "HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)}
-    environment.pop("RAY_AUTH_MODE", None)
+    mode = "token" if (home / ".ray" / "auth_token").exists() else "disabled"
+    own = {"HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path), "RAY_AUTH_MODE": mode}
     # Ray's sockets lie deep in its folder, and may not have long names.
     with ALONE, tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as log:
         gcs, client = _free_ports(2)
@@ -103,7 +103,7 @@ def started(home: Path) -> Iterator[Started]:
             f"--object-store-memory={OBJECT_STORE}", f"--temp-dir={folder}",
         ]  # fmt: skip
         process = subprocess.Popen(
-            command, env=environment, stdout=log, stderr=log, start_new_session=True
+            command, env={**os.environ, **own}, stdout=log, stderr=log, start_new_session=True
         )
         found = Started(process, f"{HERE}:{gcs}", f"ray://{HERE}:{client}")
         try:

@@ -148,6 +148,8 @@ def test_where_the_cluster_is_lost_the_run_ends_in_words(home: Path, tmp_path: P
             runs[way] = subprocess.Popen(
                 [*told, "--workers", "1"], env=known, stdout=file, stderr=file
             )
+            opened.enter_context(runs[way])
+            opened.callback(runs[way].kill)
         wait_for(lambda: all(" done, " in log.read_text() for log in logs.values()), seconds=200)
         cluster.kill()
         assert {way: run.wait(timeout=200) for way, run in runs.items()} == dict.fromkeys(WAYS, 3)
