@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,12 +35,17 @@ METHODS = {True: "/ray.rpc.RayletDriver/KVExists", False: "/ray.rpc.NodeInfoGcsS
 
 @contextlib.contextmanager
 def mode_kept() -> Iterator[None]:
-    """Leave the mode as it was: Ray sets it for good where it starts a cluster, or finds one."""
+    """Leave the mode as it was: Ray sets it for good where it starts a cluster, or finds one.
+
+    Ray reads it once; whoever joins a cluster by Ray itself afterwards would join in this mode.
+    """
     before = os.environ.get(MODE)
     try:
         yield
     finally:
         _set(before)
+        if sys.modules.get("ray") is not None:
+            read_again()
 
 
 def send_where_asked(address: str) -> None:

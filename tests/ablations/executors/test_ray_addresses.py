@@ -19,7 +19,7 @@ from ablations.executors.ray import Ray
 from registry.contracts import Execution
 from tests import machines
 from tests.ablations.executors import work
-from tests.ablations.executors.nodes import Started, started
+from tests.ablations.executors.nodes import Started, nodes, started
 from tests.ablations.executors.watching import alive, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -121,6 +121,19 @@ def test_one_process_joins_clusters_that_ask_and_that_do_not_in_turn(
             outcomes = Ray(address=address).execute([1, 2], work.double, Execution(workers=1))
             assert {outcome.result for outcome in outcomes} == {2, 4}
             assert "RAY_AUTH_MODE" not in os.environ
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_whoever_joins_by_ray_itself_afterwards_sends_no_token(
+    cluster: Started, home: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    with joined(getattr(cluster, way)):
+        pass
+    with nodes(1):
+        outcomes = Ray().execute([1, 2], work.double, Execution(workers=1))
+        assert {outcome.result for outcome in outcomes} == {2, 4}
 
 
 def test_a_cluster_joined_through_rays_client_is_told_from_others(
