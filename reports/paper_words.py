@@ -10,7 +10,8 @@ from reports.paper_entries import DAGGER, STAR, Entry
 from reports.records import records
 from reports.run_sections import trial_counts
 from reports.sizes import convention_of, scaling
-from reports.training.names import LEARNING_RATE, MEASURE
+from reports.training.names import MEASURE
+from reports.training.pair_rates import in_words, pair_rates
 from reports.wording import PERCENT, counted, listed, short
 
 BETTER = {"higher": ", higher is better", "lower": ", lower is better", "neither": ""}
@@ -48,7 +49,7 @@ def caption_of(
         f"{_span(effects['n_seeds'], 'seed')}"
         f"{f', geometric for {listed(log, len(log))}' if log else ''}; a level's is its baseline's "
         "with their paired difference.",
-        *_averaged(frames, info, how),
+        *_rates(frames, info, how),
         *_widths(data, effects, entries),
     ]
     if any(STAR in entry.sign for entry in entries):
@@ -74,10 +75,11 @@ def caption_of(
     return " ".join(said)
 
 
-def _averaged(frames: Frames, info: pd.DataFrame, how: str) -> Iterator[str]:
-    rates = frames.factors[frames.factors["factor"] == LEARNING_RATE]
-    if len(rates) > 1 and not how and (info["measure"] == MEASURE).any():
-        yield f"Trainings are averaged over {counted(len(rates), 'learning rate')}."
+def _rates(frames: Frames, info: pd.DataFrame, how: str) -> Iterator[str]:
+    if not how and (info["measure"] == MEASURE).any():
+        told = set(map(in_words, pair_rates(frames).values()))
+        if told:
+            yield f"Trainings are {' or '.join(sorted(told))}."
 
 
 def _widths(data: Panel, effects: pd.DataFrame, entries: Sequence[Entry]) -> Iterator[str]:

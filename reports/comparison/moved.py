@@ -1,6 +1,6 @@
 """Which effects of a run are others in another run, beyond noise.
 
-Shapes: M metrics, C cells of both runs, S seeds.
+Shapes: M metrics, C cells, S seeds.
 """
 
 from collections.abc import Sequence
@@ -9,14 +9,17 @@ import numpy as np
 import pandas as pd
 
 from reports.adjustment import estimated_rows, exact_rows
-from reports.cautions import Cautions, cautions
-from reports.effects import comparisons
+from reports.cautions import Cautions
+from reports.comparison.joined import in_order_of, joint
 from reports.estimates import DROPPED, Floats, estimates
 from reports.frames import Frames
 from reports.intervals import false_coverage_levels, half_widths, holm_levels, p_values
 from reports.pairs import Contrast, pairs
-from reports.panel import Panel, panel
+from reports.panel import Panel
 from reports.possible import clipped
+from reports.training.at_best_rate import TAKEN
+from reports.training.compared import AtBestRate, Compared
+from reports.training.names import BEST_RATE, SENSITIVITY, at_best_rate
 
 KEY = ["factor", "level", "reference", "metric"]
 PAIRED, APART = "paired", "apart"
@@ -26,7 +29,7 @@ _SUFFIXES = ("_1", "_2")
 _OF_EACH = ("estimate", "low", "high", "within_noise", "n_pairs", "n_seeds")
 
 
-def moved_effects(first: Frames, second: Frames, metrics: Sequence[str]) -> pd.DataFrame:
+def moved_effects(first: Compared, second: Compared, metrics: Sequence[str]) -> pd.DataFrame:
     """How much each effect that both runs have is another in the second run.
 
     Where both hold some pairs of the same two cells, with two or more of the same seeds, these are
@@ -36,35 +39,67 @@ def moved_effects(first: Frames, second: Frames, metrics: Sequence[str]) -> pd.D
     primary in both, by Benjamini–Hochberg over the others. What no seed changes is compared
     exactly.
 
+    Where both runs try the same learning rates, effects with each setting at its own best rate are
+    compared too, and adjusted together with the others.
+
     Args:
-        first: A run.
+        first: A run, as `reports.training.compared.compare` makes it.
         second: Another run.
         metrics: Metrics that can be compared: of one unit and scale in both.
 
     Returns:
-        A row for each factor, level, reference and metric of both: `KEY`, ``scale``, ``primary``,
-        ``exact``, ``how`` (`PAIRED` or `APART`), ``estimate``, ``low`` and ``high`` (what the
-        effect of the second run is beyond that of the first: a difference, or a ratio on a log
-        scale), ``within_noise`` (NA without an interval), ``caution`` (what is said against either
-        of them), ``n_pairs`` and ``n_seeds`` (that both have; of two samples those of the smaller),
-        ``lost`` (trials diverged, failed or gave no value, so that nothing is concluded), and of
-        each run's own effect ``estimate_1``, ``low_1``, ``high_1``, ``within_noise_1``,
+        A row for each factor, level, reference and metric of both: `KEY`, ``unit``, ``scale``,
+        ``primary``, ``exact``, ``how`` (`PAIRED` or `APART`), ``estimate``, ``low`` and ``high``
+        (what the effect of the second run is beyond that of the first: a difference, or a ratio on
+        a log scale), ``within_noise`` (NA without an interval), ``caution`` (what is said against
+        either of them), ``n_pairs`` and ``n_seeds`` (that both have; of two samples those of the
+        smaller), ``lost`` (trials diverged, failed or gave no value, so that nothing is concluded),
+        and of each run's own effect ``estimate_1``, ``low_1``, ``high_1``, ``within_noise_1``,
         ``n_pairs_1``, ``n_seeds_1`` and ``…_2``.
     """
-    whole = [panel(frames) for frames in (first, second)]
-    own = [comparisons(f, data) for f, data in zip((first, second), whole, strict=True)]
-    measured = [set(data.info["metric"]) for data in whole]  # not what means nothing in a run
-    panels = [data.only(*measured[0].intersection(metrics, measured[1])) for data in whole]
-    panels[1] = _in_order_of(panels[0], panels[1])
-    both = own[0].merge(own[1], on=KEY, suffixes=_SUFFIXES)
+    table = _moved(first, second, metrics)
+    one, other = first.at_best, second.at_best
+    if one and other and not_at_best(one, other) is None:
+        taken = [at_best_rate(metric) for metric in TAKEN if metric in metrics]
+        own = _moved(one, other, [*taken, BEST_RATE, SENSITIVITY])
+        table = pd.concat([table, own], ignore_index=True) if len(own) else table
+    return _with_intervals(table)
+
+
+def not_at_best(first: AtBestRate | None, second: AtBestRate | None) -> str | None:
+    """Why two runs are not compared with each setting at its own best learning rate; None where
+    they are."""
+    if first is None or second is None:
+        who = "neither run tries" if first is second else "one of the runs does not try"
+        return f"{who} several learning rates for each setting"
+    if first.rates.rates != second.rates.rates:
+        return "the runs try different learning rates"
+    return None
+
+
+def _moved(
+    first: Compared | AtBestRate, second: Compared | AtBestRate, metrics: Sequence[str]
+) -> pd.DataFrame:
+    """The rows of two runs, without intervals."""
+    sides = (first, second)
+    measured = [set(side.data.info["metric"]) for side in sides]  # not what means nothing in a run
+    panels = [side.data.only(*measured[0].intersection(metrics, measured[1])) for side in sides]
+    panels[1] = in_order_of(panels[0], panels[1])
+    both = first.effects.merge(second.effects, on=KEY, suffixes=_SUFFIXES)
     both = both[both["metric"].isin(panels[0].info["metric"])].reset_index(drop=True)
-    together = _paired(first, second, panels).set_index(KEY)
+    together = _paired(first.frames, second.frames, panels).set_index(KEY)
     keys = pd.MultiIndex.from_frame(both[KEY])
     paired = together.reindex(keys).reset_index(drop=True)
-    apart = _apart(first, second, panels).set_index(KEY).reindex(keys).reset_index(drop=True)
+    apart = (
+        _apart(first.frames, second.frames, panels)
+        .set_index(KEY)
+        .reindex(keys)
+        .reset_index(drop=True)
+    )
     exact = (both["exact_1"] & both["exact_2"]).to_numpy(dtype=bool)
     use = ((paired["n_seeds"] >= np.where(exact, 1, 2)) & (paired["n_pairs"] > 0)).to_numpy(bool)
     table = both[KEY].assign(
+        unit=both["metric"].map(panels[0].info.set_index("metric")["unit"]),
         scale=both["scale_1"],
         primary=both["primary_1"] & both["primary_2"],
         exact=exact,
@@ -73,10 +108,10 @@ def moved_effects(first: Frames, second: Frames, metrics: Sequence[str]) -> pd.D
     )
     table = table.astype({"unchanged": bool, "steady": bool, "lost": bool})
     table = table.astype({"n_pairs": np.int64, "n_seeds": np.int64})
-    said = [cautions(f, table) for f, table in zip((first, second), own, strict=True)]
     of_each = {f"{name}{s}": both[f"{name}{s}"] for s in _SUFFIXES for name in _OF_EACH}
+    said = [side.beside for side in sides]
     told = [_caution(said, tuple(key)) for key in both[[*KEY[:2], KEY[3]]].to_numpy()]
-    return _with_intervals(table).assign(caution=pd.Series(told, dtype=object), **of_each)
+    return table.assign(caution=pd.Series(told, dtype=object), **of_each)
 
 
 def _caution(said: Sequence[Cautions], key: tuple[str, str, str]) -> str:
@@ -102,23 +137,9 @@ _WORKED = (
 _LOST = [DROPPED[reason] for reason in ("diverged", "failed", "no value")]
 
 
-def _in_order_of(one: Panel, other: Panel) -> Panel:
-    """The second panel with its metrics in the order of the first; both have the same."""
-    order = pd.Index(other.info["metric"]).get_indexer(pd.Index(one.info["metric"]))
-    assert (order >= 0).all()
-    return Panel(
-        info=other.info.iloc[order].reset_index(drop=True),
-        seeds=other.seeds,
-        values=other.values[order],
-        reason=other.reason[order],
-        exact=other.exact[order],
-        diverged=other.diverged[order],
-    )
-
-
 def _paired(first: Frames, second: Frames, panels: Sequence[Panel]) -> pd.DataFrame:
     """The differences over the pairs of cells and the seeds that both have."""
-    joint = _joint(panels)
+    both = joint(*panels)
     found = [_by_cells(frames) for frames in (first, second)]
     n_first = len(first.cells)
     contrasts = []
@@ -132,7 +153,7 @@ def _paired(first: Frames, second: Frames, panels: Sequence[Panel]) -> pd.DataFr
                 cells=np.array(rows, dtype=np.intp).reshape(-1, 4).T,
             )
         )
-    table = estimates(joint, sorted(contrasts, key=lambda c: tuple(c.names.values())), KEY[:3])
+    table = estimates(both, sorted(contrasts, key=lambda c: tuple(c.names.values())), KEY[:3])
     return table.assign(degrees=table["n_seeds"] - 1.0, lost=(table[_LOST] > 0).any(axis=1))
 
 
@@ -148,25 +169,6 @@ def _by_cells(
         }
         for contrast in pairs(frames)
     }
-
-
-def _joint(panels: Sequence[Panel]) -> Panel:
-    """Both runs as one, the cells of the second after those of the first, over common seeds."""
-    one, other = panels
-    seeds, at_one, at_other = np.intersect1d(one.seeds, other.seeds, return_indices=True)
-
-    def joined(name: str) -> "np.ndarray":
-        parts = (getattr(one, name)[:, :, at_one], getattr(other, name)[:, :, at_other])
-        return np.concatenate(parts, axis=1)
-
-    return Panel(
-        info=one.info,
-        seeds=seeds,
-        values=joined("values"),
-        reason=joined("reason"),
-        exact=one.exact & other.exact,
-        diverged=joined("diverged"),
-    )
 
 
 def _apart(first: Frames, second: Frames, panels: Sequence[Panel]) -> pd.DataFrame:

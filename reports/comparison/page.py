@@ -1,5 +1,6 @@
 """The page of a comparison, and its summary for a console."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -9,7 +10,7 @@ import pandas as pd
 
 from reports.comparison.changes import Change, changes, comparable_metrics
 from reports.comparison.compared_run import ComparedRun
-from reports.comparison.moved import moved_effects
+from reports.comparison.moved import moved_effects, not_at_best
 from reports.comparison.states import Shared, changed_states, shared
 from reports.comparison.told import (
     has_moved,
@@ -29,7 +30,9 @@ from reports.plots.style import Drawing, draw
 from reports.records import records
 from reports.run_sections import trial_counts
 from reports.templating import environment
-from reports.training.names import LEARNING_RATE
+from reports.training.compared import compare
+from reports.training.names import FINAL_LOSS, LEARNING_RATE, MEASURE, at_best_rate
+from reports.training.pair_rates import in_words, pair_rates
 from reports.wording import counted, number, short
 
 MAX_SHOWN = 500
@@ -48,6 +51,8 @@ class Comparison:
         shared: What they have in common.
         states: `reports.comparison.states.changed_states`.
         moved: `reports.comparison.moved.moved_effects`.
+        not_at_best: Why nothing is compared with each setting at its own best learning rate, or
+            None where it is.
         not_compared: By metric of both runs, why it is not compared.
     """
 
@@ -56,6 +61,7 @@ class Comparison:
     shared: Shared
     states: pd.DataFrame
     moved: pd.DataFrame
+    not_at_best: str | None
     not_compared: dict[str, str]
 
     @property
@@ -74,12 +80,28 @@ class Comparison:
                 )
         if self.moved.empty:
             told.append(self._why_nothing())
-        elif any(LEARNING_RATE in run.frames.cells for run in self.runs):
-            told.append(
-                "Effects on trainings are averages over the learning rates of each run; each "
-                "setting at its own best rate is not compared here."
-            )
+        elif all((run.frames.trials["measure"] == MEASURE).any() for run in self.runs):
+            told += self._of_rates()
         return told
+
+    def _of_rates(self) -> Iterator[str]:
+        """At which learning rates trainings are compared, if that is known."""
+        first, second = (
+            " or ".join(sorted(set(map(in_words, pair_rates(run.frames).values()))))
+            for run in self.runs
+        )
+        if not (first and second):
+            return
+        where = f"{first} in the first run and {second} in the second"
+        where = f"{first} in both runs" if first == second else where
+        if not self.not_at_best:
+            where += (
+                ", but for what is told of each setting at its own best rate, on metrics such as "
+                f"{at_best_rate(FINAL_LOSS)}"
+            )
+        elif any(LEARNING_RATE in run.frames.cells for run in self.runs):
+            where += f"; each setting at its own best rate is not compared, as {self.not_at_best}"
+        yield f"Effects on trainings are {where}."
 
     def _why_nothing(self) -> str:
         one, other = (factor_names(run.frames) for run in self.runs)
@@ -96,21 +118,21 @@ class Comparison:
     @property
     def findings(self) -> list[Finding]:
         """Which effects moved, in sentences."""
-        info = self.runs[0].frames.metric_info
-        return list(move_findings(self.moved, dict(zip(info["metric"], info["unit"], strict=True))))
+        return list(move_findings(self.moved))
 
 
 def compare_runs(first: ComparedRun, second: ComparedRun) -> Comparison:
     """Compare two runs, finished or not."""
     metrics, reasons = comparable_metrics(first.frames, second.frames)
-    info = first.frames.metric_info
-    uncounted = set(info["metric"]) - set(metrics)
+    uncounted = set(first.frames.metric_info["metric"]) - set(metrics)
+    one, other = (compare(run.frames) for run in (first, second))
     return Comparison(
         runs=(first, second),
         changes=changes(first, second),
         shared=shared(first, second, uncounted),
         states=changed_states(first, second),
-        moved=moved_effects(first.frames, second.frames, metrics),
+        moved=moved_effects(one, other, metrics),
+        not_at_best=not_at_best(one.at_best, other.at_best),
         not_compared=reasons,
     )
 
@@ -152,7 +174,6 @@ def _figures(comparison: Comparison) -> list[Drawing]:
     """A chart for each of the primary metrics, those that moved first."""
     moved = comparison.moved
     primary = moved[moved["primary"]]
-    info = comparison.runs[0].frames.metric_info.set_index("metric")["unit"].to_dict()
     of_metric = has_moved(primary).groupby(primary["metric"], sort=False).any()
     drawings = []
     for metric in of_metric.sort_values(ascending=False, kind="stable").index[:MAX_FIGURES]:
@@ -160,7 +181,7 @@ def _figures(comparison: Comparison) -> list[Drawing]:
         if len(table):
             n_all = int((primary["metric"] == metric).sum())
             alt, caption = describe_moves(table, str(metric), n_all)
-            plot = partial(plot_moves, table, unit=info[metric])
+            plot = partial(plot_moves, table, unit=table["unit"].iloc[0])
             told = table[[column for column in moved.columns if column in table]]
             data = figure_data(f"moves of {metric}", "both runs' tables/effects.csv", told)
             drawings.append(draw(plot, alt=alt, caption=caption, data=data))

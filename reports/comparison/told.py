@@ -40,12 +40,11 @@ def has_moved(moved: pd.DataFrame) -> "pd.Series[bool]":
     return shown & ~moved["lost"]
 
 
-def move_findings(moved: pd.DataFrame, units: dict[str, str]) -> Iterator[Finding]:
+def move_findings(moved: pd.DataFrame) -> Iterator[Finding]:
     """Effects on primary metrics that moved, the surest first; then what did not and what is open.
 
     Args:
         moved: `reports.comparison.moved.moved_effects`.
-        units: Of each metric.
     """
     primary = moved[moved["primary"]]
     names = _level_names(moved)
@@ -53,7 +52,7 @@ def move_findings(moved: pd.DataFrame, units: dict[str, str]) -> Iterator[Findin
         yield Finding(
             kind=EFFECT,
             claim=f"{row.metric}: the effect of {_contrast(row, names[row.factor])} was "
-            f"{_own(row, 1, units)} and is {_own(row, 2, units)}"
+            f"{_own(row, 1)} and is {_own(row, 2)}"
             f"{f'; {row.caution}' if row.caution else ''}",
             support=_support(row),
             metric=row.metric,
@@ -169,9 +168,9 @@ def _figure(row: Any, which: int) -> str:
     return f"{said} ({bounds(low, high, row.scale, estimate)})"
 
 
-def _own(row: Any, which: int, units: dict[str, str]) -> str:
+def _own(row: Any, which: int) -> str:
     estimate, low, high = (getattr(row, f"{n}_{which}") for n in ("estimate", "low", "high"))
-    unit = f" {units[row.metric]}" if row.scale == "linear" and units.get(row.metric) else ""
+    unit = f" {row.unit}" if row.scale == "linear" and row.unit else ""
     return f"{change(estimate, row.scale, low, high)}{unit}"
 
 

@@ -97,7 +97,8 @@ class BestRates:
 
 
 def best_rates(frames: Frames, data: Panel) -> BestRates | None:
-    """The best learning rate of each setting, or None where the grid does not vary it.
+    """The best learning rate of each setting, or None where the grid does not vary it, or has a
+    single one of several settings at more than one, as where it changes one factor at a time.
 
     Args:
         frames: The run.
@@ -114,6 +115,8 @@ def best_rates(frames: Frames, data: Panel) -> BestRates | None:
         np.arange(len(frames.cells))
     )
     there = cells >= 0  # (G, R)
+    if (there.sum(axis=1) > 1).sum() < min(2, len(settings)):
+        return None
     final = metrics.index(FINAL_LOSS)
     absent = np.int8(REASONS.index("skipped"))
     reason = np.where(there[..., None], data.reason[final][cells], absent)  # (G, R, S)

@@ -11,7 +11,9 @@ from reports.marks import where
 from reports.records import records
 from reports.training.names import LEARNING_RATE, MEASURE
 from reports.training.outcomes import RAN, STATES, learning_rates, outcomes, tally
+from reports.training.pair_rates import only_rate, pair_rates
 from reports.training.settings import settings_without
+from reports.training.still_falling import still_falling
 from reports.wording import counted
 
 MAX_SETTINGS = 100
@@ -85,15 +87,30 @@ def _told(row: Any) -> str:
 
 
 def survival_finding(frames: Frames) -> Finding | None:
-    """How all trials ended, and where those that did not learn are."""
+    """How all trials ended, where those that did not learn are, and at which rate, if at one."""
     ended = outcomes(frames)
     if ended.empty:
         return None
     ended = ended.assign(cell=frames.cells["cell"].to_numpy(dtype=object)[ended["cell"]])
     told = [
-        f"{state}: {where(frames, MEASURE, ended[ended['state'] == state])}"
+        f"{state}: {where(frames, MEASURE, those)}{_unfinished(frames, state, those)}"
         for state in RAN[1:]
-        if (ended["state"] == state).any()
+        if len(those := ended[ended["state"] == state])
     ]
     claim = f"{MEASURE}: {tally(ended['state'].value_counts())}"
+    rate = only_rate(pair_rates(frames))
+    if rate:
+        others = "levels of other factors" if LEARNING_RATE in frames.cells else "levels"
+        told.append(
+            f"{others} are compared at one learning rate, {rate}, which may suit some better"
+        )
     return Finding(kind=TRAINING, claim="; ".join([claim, *told]))
+
+
+def _unfinished(frames: Frames, state: str, trials: pd.DataFrame) -> str:
+    """What is said of trials that stalled and had steps too few to tell."""
+    n = int(still_falling(frames, trials).sum()) if state == RAN[1] else 0
+    if not n:
+        return ""
+    which = "" if n == len(trials) else f" of {n:,} of them"
+    return f", though the loss{which} was still falling at the last step"

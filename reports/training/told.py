@@ -28,6 +28,7 @@ from reports.ranking import BUDGET, importance
 from reports.records import records
 from reports.training.disagreements import disagreements
 from reports.training.names import AT_BEST_RATE, LEARNING_RATE, MEASURE
+from reports.training.pair_rates import in_words, pair_rates
 from reports.training.rate_differences import rate_differences
 from reports.wording import counted
 
@@ -46,7 +47,8 @@ def all_findings(
     """What a run shows, in one list ordered as `reports.findings.state_findings` orders it.
 
     How a training's trials ended comes first, but for a placebo's warning: a level under which
-    trials stall is told there, whatever few seeds can show of its effect. Where a run varies the
+    trials stall is told there, whatever few seeds can show of its effect. Effects on what is
+    trained say at which learning rates they were seen. Where a run varies the
     learning rate, the rest is what its levels do averaged over the rates, and what they do with
     each setting at its own best rate; each finding says which. Before them come effects that are
     others in one of the two.
@@ -67,9 +69,9 @@ def all_findings(
     )
     at_best = compared.at_best
     first = [] if compared.ended is None else [compared.ended]
+    averaged = _at_rates(frames, findings) if compared.trained else findings
     if at_best is None:
-        return _after_warnings(first, findings)
-    averaged = _averaged(frames, findings, len(at_best.rates.rates))
+        return _after_warnings(first, averaged)
     own = compared.findings_at_best_rate
     places = _places(compared.effects, beside) | _places(at_best.effects, at_best.beside)
     merged = heapq.merge(_ranked(averaged, places), _ranked(own, places), key=lambda one: one[0])
@@ -149,20 +151,21 @@ def _edge(
     return f"best rate at the edge of the grid in {n:,} of {counted(of, 'setting')}" if n else ""
 
 
-def _averaged(frames: Frames, findings: Sequence[Finding], n_rates: int) -> list[Finding]:
-    """The findings of the run, those of them marked that are averages over learning rates."""
+def _at_rates(frames: Frames, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings of the run, those of them marked that are of trainings, by their rates."""
     info = frames.metric_info
     trained = set(info.loc[info["measure"] == MEASURE, "metric"])
-    said = f"averaged over {counted(n_rates, 'learning rate')}"
+    rates = pair_rates(frames)
 
-    def averages(one: Finding) -> bool:
-        alone = one.factor is not None and LEARNING_RATE not in (one.factor, one.factor_2)
-        return one.kind in _OF_EFFECTS and one.metric in trained and alone
+    def marked(one: Finding) -> Finding:
+        had = rates.get((one.factor or "", one.level or ""))
+        if not had or one.kind not in _OF_EFFECTS or one.metric not in trained:
+            return one
+        if one.factor_2 == LEARNING_RATE:
+            return one
+        return replace(one, support="; ".join(filter(None, [one.support, in_words(had)])))
 
-    return [
-        replace(one, support="; ".join(filter(None, [one.support, said]))) if averages(one) else one
-        for one in findings
-    ]
+    return [marked(one) for one in findings]
 
 
 def _places(effects: pd.DataFrame, beside: Cautions) -> dict[tuple[str, str, str], Place]:

@@ -98,13 +98,13 @@ def test_in_cautions_and_names_of_cells(frames: Frames) -> None:
 def test_in_a_comparison_of_two_runs() -> None:
     row = {
         "metric": "x", "factor": "norm", "reference": "plain", "primary": True, "lost": False,
-        "within_noise": False, "exact": True, "scale": "linear", "estimate": 1.0, "low": 1.0,
-        "high": 1.0, "caution": "", "how": "paired", "n_pairs": 1, "n_seeds": 1,
+        "within_noise": False, "exact": True, "unit": "", "scale": "linear",
+        "estimate": 1.0, "low": 1.0, "high": 1.0, "caution": "", "how": "paired", "n_pairs": 1, "n_seeds": 1,
         **{f"{what}_{which}": 1.0 for what in ("estimate", "low", "high") for which in (1, 2)},
     }  # fmt: skip
     moved = pd.DataFrame([{**row, "level": level} for level in (FIRST, SECOND)])
     moved["within_noise"] = moved["within_noise"].astype("boolean")
-    claims = [found.claim for found in move_findings(moved, {"x": ""}) if found.factor == "norm"]
+    claims = [found.claim for found in move_findings(moved) if found.factor == "norm"]
     assert apart([claim.split(" instead")[0] for claim in claims])
     table = moved.assign(
         name=[f"norm = {level}" for level in moved["level"]],

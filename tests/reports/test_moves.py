@@ -8,6 +8,7 @@ from reports import Frames
 from reports.comparison.moved import moved_effects
 from reports.plots.moves import describe_moves, moves_table, plot_moves
 from reports.plots.style import LIGHT
+from reports.training.compared import compare
 from tests.reports.simulated import make_frames
 
 
@@ -19,7 +20,7 @@ def run(effects: tuple[float, float], seed: int) -> Frames:
 
 @pytest.fixture
 def table():  # type: ignore[no-untyped-def]
-    return moves_table(moved_effects(run((1, 2), 0), run((1, 3), 1), ["x"]), "x")
+    return moves_table(moved_effects(compare(run((1, 2), 0)), compare(run((1, 3), 1)), ["x"]), "x")
 
 
 def test_a_row_has_both_effects_with_their_own_intervals(table) -> None:  # type: ignore[no-untyped-def]

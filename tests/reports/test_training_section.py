@@ -118,20 +118,22 @@ def test_a_run_without_training_has_none_of_it(run: Frames, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "grid",
-    [{"placement": ["pre", "post"]},
-     {"placement": ["pre", "post"], "training.learning_rate": ["0.001"]}, {}],
+    ("grid", "notes"),
+    [({"placement": ["pre", "post"]}, 1),
+     ({"placement": ["pre", "post"], "training.learning_rate": ["0.001"]}, 1), ({}, 0)],
     ids=["no rate", "one rate", "no factor"],
 )  # fmt: skip
 def test_without_rates_to_choose_from_there_are_survival_and_predictions_alone(
-    grid: dict[str, list[str]], tmp_path: Path
+    grid: dict[str, list[str]], notes: int, tmp_path: Path
 ) -> None:
     frames = training_run(grid)
     made = section(frames)
     assert made is not None
     assert made.survival is not None
     assert [made.best_rates, made.effects, made.exploratory, made.common] == [None] * 4
-    assert made.notes == []
+    assert len(made.notes) == notes
+    assert all(note.startswith("Levels of other factors are compared at one learning rate, 0.001. ")
+               for note in made.notes)  # fmt: skip
     write(frames, tmp_path, date=DATE)
     tables = {path.stem for path in (tmp_path / "tables").iterdir()}
     assert tables & TABLES == {"survival", "predictions"}

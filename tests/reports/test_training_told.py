@@ -8,10 +8,13 @@ import pytest
 from reports import Frames, state_findings
 from reports.cautions import cautions, joint_cautions
 from reports.finding import Finding
+from reports.formats import tables_of
 from reports.training.compared import compare
+from reports.training.pair_rates import pair_rates
+from reports.training.section import training_section
 from reports.training.told import all_findings, findings_at_best_rate
 from tests.reports.simulated import default_run
-from tests.reports.simulated_training import TRAINING_GRID, Levels, training_run
+from tests.reports.simulated_training import TRAINING_GRID, Levels, one_at_a_time, training_run
 
 GRID = {"placement": ["pre", "post"], "training.learning_rate": ["0.0003", "0.001", "0.003"]}
 
@@ -54,6 +57,42 @@ def test_each_finding_says_which_rate_it_is_at(findings: list[Finding]) -> None:
     of_rate = [f for f in findings if f.factor == "training.learning_rate"]
     assert of_rate
     assert not any("averaged over" in f.support for f in of_rate)
+
+
+def test_at_a_single_rate_every_finding_says_so() -> None:
+    def loss(levels: Levels) -> float:
+        return 2.5 if levels["placement"] == "pre" else 2.9
+
+    found = told(training_run({"placement": ["pre", "post"]}, seeds=5, loss=loss, noise=0.01))
+    assert texts(found)[0] == (
+        "training: 10 trials learnt; levels are compared at one learning rate, 0.001, which may "
+        "suit some better."
+    )
+    shown = [f for f in found if f.kind == "most"]
+    assert [f.metric for f in shown] == ["training.final_loss", "training.held_out_loss"]
+    assert all(f.support.endswith("; at one learning rate, 0.001") for f in shown)
+
+
+def test_one_at_a_time_is_at_the_rate_of_the_baseline_alone() -> None:
+    grid = {**GRID, "training.warmup_steps": ["0", "50"]}
+    run = one_at_a_time(training_run(grid, seeds=5, loss=later_best, noise=0.01))
+    found = compare(run)
+    assert found.at_best is None
+    by_level = pair_rates(run)
+    assert by_level == {
+        ("placement", "post"): ["0.0003"],
+        ("training.warmup_steps", "50"): ["0.0003"],
+    }
+    shown = [f for f in told(run) if f.factor == "placement"]
+    assert {f.metric for f in shown} == {"training.final_loss", "training.held_out_loss"}
+    assert all(f.support.endswith("; at one learning rate, 0.0003") for f in shown)
+    assert not any("nothing is said" in text for text in texts(told(run)))
+    captions = [table.caption for table in tables_of(run, found)]
+    assert any("Trainings are at one learning rate, 0.0003." in one for one in captions)
+    made = training_section(run, found)
+    assert made is not None
+    (note,) = made.notes
+    assert note.startswith("Levels of other factors are compared at one learning rate, 0.0003. ")
 
 
 def test_both_are_one_list_the_largest_first(findings: list[Finding]) -> None:
@@ -162,6 +201,7 @@ def test_a_run_without_rates_is_told_as_ever() -> None:
     frames = default_run(seeds=2)
     assert texts(told(frames)) == texts(state_findings(frames))
     frames = training_run({"placement": ["pre", "post"]})
+    frames = replace(frames, settings=frames.settings.iloc[:0])  # nobody knows its rate
     ended, *rest = texts(told(frames))
     assert ended == "training: 3 trials learnt, 3 stalled; stalled: all in the cell placement=post."
     assert rest == texts(state_findings(frames))

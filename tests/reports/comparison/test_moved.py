@@ -9,6 +9,7 @@ from scipy import stats
 
 from reports import Frames
 from reports.comparison.moved import APART, PAIRED, moved_effects, welch
+from reports.training.compared import compare
 from tests.reports.simulated import make_frames, set_state
 
 NORMS = {"norm": ["a", "b"]}
@@ -33,6 +34,10 @@ def run(
     return make_frames(factors, {"x": values}, seeds=list(seeds))
 
 
+def moves(first: Frames, second: Frames, metrics: list[str]) -> pd.DataFrame:
+    return moved_effects(compare(first), compare(second), metrics)
+
+
 def other_cells(frames: Frames) -> Frames:
     """The same run with cells of another content, as of another depth."""
 
@@ -44,6 +49,7 @@ def other_cells(frames: Frames) -> Frames:
         cells=renamed(frames.cells),
         trials=renamed(frames.trials),
         metrics=renamed(frames.metrics),
+        profiles=renamed(frames.profiles),
     )
 
 
@@ -62,7 +68,7 @@ def only_row(table: pd.DataFrame) -> "pd.Series":
 @pytest.mark.parametrize("factors", [NORMS, {"norm": ["a", "b"], "size": ["1"]}])
 def test_shared_cells_and_seeds_are_compared_each_with_itself(factors: dict) -> None:
     first, second = run(1.0, 0, factors=factors), run(1.3, 1, factors=factors)
-    row = only_row(moved_effects(first, second, ["x"]))
+    row = only_row(moves(first, second, ["x"]))
     told = stats.ttest_rel(differences(second), differences(first))
     interval = told.confidence_interval(0.95)
     assert (row["how"], row["n_pairs"], row["n_seeds"]) == (PAIRED, 1, 5)
@@ -73,15 +79,15 @@ def test_shared_cells_and_seeds_are_compared_each_with_itself(factors: dict) -> 
 
 def test_pairing_takes_out_what_a_seed_does_to_both() -> None:
     first, second = run(1.0, 0, shared=3.0, noise=0.01), run(1.2, 1, shared=3.0, noise=0.01)
-    assert not only_row(moved_effects(first, second, ["x"]))["within_noise"]
-    apart = only_row(moved_effects(first, other_cells(second), ["x"]))
+    assert not only_row(moves(first, second, ["x"]))["within_noise"]
+    apart = only_row(moves(first, other_cells(second), ["x"]))
     assert apart["how"] == APART
     assert apart["within_noise"]
 
 
 def test_other_cells_are_compared_as_two_samples() -> None:
     first, second = run(1.0, 0), other_cells(run(1.5, 1, seeds=range(3, 10), noise=0.3))
-    row = only_row(moved_effects(first, second, ["x"]))
+    row = only_row(moves(first, second, ["x"]))
     told = stats.ttest_ind(differences(second), differences(first), equal_var=False)
     interval = told.confidence_interval(0.95)
     assert (row["how"], row["n_pairs"], row["n_seeds"]) == (APART, 1, 5)
@@ -104,7 +110,7 @@ def test_only_the_cells_and_seeds_of_both_are_paired() -> None:
         trials=second.trials.assign(cell=second.trials["cell"].map(new)),
         metrics=second.metrics.assign(cell=second.metrics["cell"].map(new)),
     )
-    table = moved_effects(first, second, ["x"]).set_index("factor")
+    table = moves(first, second, ["x"]).set_index("factor")
     row = table.loc["norm"]
     assert (row["how"], row["n_pairs"], row["n_seeds"]) == (PAIRED, 1, 3)
     parts = []
@@ -118,7 +124,7 @@ def test_only_the_cells_and_seeds_of_both_are_paired() -> None:
 
 
 def test_one_common_seed_is_no_pairing() -> None:
-    row = only_row(moved_effects(run(), run(seed=1, seeds=range(4, 9)), ["x"]))
+    row = only_row(moves(run(), run(seed=1, seeds=range(4, 9)), ["x"]))
     assert row["how"] == APART
 
 
@@ -132,8 +138,8 @@ def test_ratios_are_compared_as_a_ratio_of_ratios() -> None:
         )
         for f in frames
     ]
-    row = only_row(moved_effects(logs[0], logs[1], ["x"]))
-    plain = only_row(moved_effects(frames[0], frames[1], ["x"]))
+    row = only_row(moves(logs[0], logs[1], ["x"]))
+    plain = only_row(moves(frames[0], frames[1], ["x"]))
     for name in ("estimate", "low", "high", "estimate_1", "estimate_2"):
         assert row[name] == pytest.approx(np.exp(plain[name]))
 
@@ -151,7 +157,7 @@ def test_primary_effects_are_adjusted_by_holm_and_the_others_apart_from_them() -
         return replace(frames, metric_info=frames.metric_info.assign(primary=primary))
 
     first, second = several(0), several(1)
-    table = moved_effects(first, second, names).set_index("metric")
+    table = moves(first, second, names).set_index("metric")
     p = {}
     for name in names:
         wide = [f.metrics[f.metrics["metric"] == name]["value"].to_numpy().reshape(2, 6)
@@ -170,7 +176,7 @@ def test_primary_effects_are_adjusted_by_holm_and_the_others_apart_from_them() -
 def test_a_metric_is_primary_only_if_it_is_in_both() -> None:
     first, second = run(), run(seed=1)
     second = replace(second, metric_info=second.metric_info.assign(primary=False))
-    assert not only_row(moved_effects(first, second, ["x"]))["primary"]
+    assert not only_row(moves(first, second, ["x"]))["primary"]
 
 
 def exact(values: list[list[float]], n_seeds: int = 3) -> Frames:
@@ -180,17 +186,17 @@ def exact(values: list[list[float]], n_seeds: int = 3) -> Frames:
 
 def test_what_no_seed_changes_is_compared_exactly() -> None:
     first, second = exact([[10.0], [12.0]]), exact([[10.0], [13.0]])
-    moved = only_row(moved_effects(first, second, ["x"]))
+    moved = only_row(moves(first, second, ["x"]))
     assert (moved["estimate"], moved["low"], moved["high"]) == (1.0, 1.0, 1.0)
     assert not moved["within_noise"]
-    same = only_row(moved_effects(first, exact([[20.0], [22.0]]), ["x"]))
+    same = only_row(moves(first, exact([[20.0], [22.0]]), ["x"]))
     assert (same["estimate"], same["within_noise"]) == (0.0, True)
-    single = only_row(moved_effects(exact([[1.0], [2.0]], 1), exact([[1.0], [4.0]], 1), ["x"]))
+    single = only_row(moves(exact([[1.0], [2.0]], 1), exact([[1.0], [4.0]], 1), ["x"]))
     assert (single["estimate"], single["within_noise"]) == (2.0, False)
 
 
 def test_one_seed_gives_no_interval() -> None:
-    row = only_row(moved_effects(run(seeds=range(1)), run(1.5, 1, seeds=range(1)), ["x"]))
+    row = only_row(moves(run(seeds=range(1)), run(1.5, 1, seeds=range(1)), ["x"]))
     assert pd.isna(row["within_noise"])
     assert np.isnan(row["low"])
 
@@ -203,26 +209,26 @@ def test_a_lost_trial_of_either_run_is_told(state: str, apart: bool) -> None:
         second = other_cells(second)
     at = (second.trials["cell"] == second.cells["cell"].iloc[1]) & (second.trials["seed"] == 2)
     lost = set_state(second, at, state)
-    assert only_row(moved_effects(first, lost, ["x"]))["lost"]
-    assert only_row(moved_effects(lost, first, ["x"]))["lost"]
-    assert not only_row(moved_effects(first, second, ["x"]))["lost"]
+    assert only_row(moves(first, lost, ["x"]))["lost"]
+    assert only_row(moves(lost, first, ["x"]))["lost"]
+    assert not only_row(moves(first, second, ["x"]))["lost"]
 
 
 def test_an_effect_against_another_baseline_is_another_effect() -> None:
     first, second = run(), run(seed=1)
     turned = second.factors.assign(baseline=~second.factors["baseline"])
-    assert moved_effects(first, replace(second, factors=turned), ["x"]).empty
+    assert moves(first, replace(second, factors=turned), ["x"]).empty
 
 
 def test_without_a_factor_or_metric_in_common_there_is_none() -> None:
     other = make_frames({"size": ["1", "2"]}, {"x": np.ones((2, 3))})
-    assert moved_effects(run(), other, ["x"]).empty
-    assert moved_effects(run(), run(seed=1), []).empty
-    assert moved_effects(make_frames({}, {"x": np.ones((1, 3))}), run(), ["x"]).empty
+    assert moves(run(), other, ["x"]).empty
+    assert moves(run(), run(seed=1), []).empty
+    assert moves(make_frames({}, {"x": np.ones((1, 3))}), run(), ["x"]).empty
 
 
-def test_the_same_run_has_not_moved() -> None:
-    row = only_row(moved_effects(run(), run(), ["x"]))
+def test_the_same_run_has_not_moves() -> None:
+    row = only_row(moves(run(), run(), ["x"]))
     assert (row["estimate"], row["within_noise"]) == (0.0, True)
 
 
@@ -230,12 +236,12 @@ def test_metrics_in_another_order_are_matched_by_name() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(5, 1, (2, 4)), rng.normal(50, 1, (2, 4))
     first, second = make_frames(NORMS, {"x": x, "y": y}), make_frames(NORMS, {"y": y, "x": x + 1})
-    table = moved_effects(first, second, ["x", "y"])
+    table = moves(first, second, ["x", "y"])
     assert table["estimate"].to_numpy() == pytest.approx(0.0)
 
 
 def test_seeds_that_are_none_of_the_other_run_are_two_samples() -> None:
-    row = only_row(moved_effects(run(), run(seed=1, seeds=range(5, 9)), ["x"]))
+    row = only_row(moves(run(), run(seed=1, seeds=range(5, 9)), ["x"]))
     assert (row["how"], row["n_seeds"]) == (APART, 4)
 
 
@@ -244,7 +250,7 @@ def test_a_metric_that_means_nothing_in_one_of_them_is_left_out() -> None:
     values = {name: rng.normal(5, 1, (2, 4)) for name in "xy"}
     first = make_frames(NORMS, values)
     kept = first.metrics[first.metrics["metric"] == "x"].reset_index(drop=True)
-    table = moved_effects(first, replace(first, metrics=kept), ["x", "y"])
+    table = moves(first, replace(first, metrics=kept), ["x", "y"])
     assert table["metric"].to_list() == ["x"]
 
 
@@ -253,11 +259,11 @@ def test_what_is_said_against_an_effect_of_either_run_is_said_of_its_move() -> N
     of_b = second.cells["cell"].iloc[1]
     marks = ["leaks" if cell == of_b else "" for cell in second.trials["cell"]]
     leaking = replace(second, trials=second.trials.assign(marks=marks))
-    found = only_row(moved_effects(first, leaking, ["x"]))["caution"]
+    found = only_row(moves(first, leaking, ["x"]))["caution"]
     assert found.startswith("second run: ")
-    assert only_row(moved_effects(leaking, first, ["x"]))["caution"].startswith("first run: ")
-    assert only_row(moved_effects(first, second, ["x"]))["caution"] == ""
-    both = only_row(moved_effects(leaking, leaking, ["x"]))["caution"]
+    assert only_row(moves(leaking, first, ["x"]))["caution"].startswith("first run: ")
+    assert only_row(moves(first, second, ["x"]))["caution"] == ""
+    both = only_row(moves(leaking, leaking, ["x"]))["caution"]
     assert found == f"second run: {both}"
 
 
@@ -283,10 +289,10 @@ def test_effects_that_did_not_move_are_seldom_said_to(apart: bool) -> None:
         first, second = run(seed=2 * number), run(seed=2 * number + 1)
         if apart:
             second = other_cells(second)
-        said += not only_row(moved_effects(first, second, ["x"]))["within_noise"]
+        said += not only_row(moves(first, second, ["x"]))["within_noise"]
     assert said <= stats.binom.ppf(0.999, n, 0.05)
     moved = [
-        only_row(moved_effects(run(seed=k), run(1.5, seed=k + 100), ["x"]))["within_noise"]
+        only_row(moves(run(seed=k), run(1.5, seed=k + 100), ["x"]))["within_noise"]
         for k in range(10)
     ]
     assert not all(moved)

@@ -12,8 +12,9 @@ import pytest
 from reports import Frames
 from reports.comparison.compared_run import ComparedRun
 from reports.comparison.page import compare_runs, comparison_page, summary, write_comparison
+from reports.training.names import LEARNING_RATE
 from tests.reports.simulated import default_run, empty_run, make_frames, set_state
-from tests.reports.simulated_training import training_run
+from tests.reports.simulated_training import TRAINING_GRID, training_run
 from tests.reports.test_page import EVIL, OWN, Page, sha256
 
 DATE = datetime(2030, 1, 2, 3, 4, tzinfo=UTC)
@@ -158,12 +159,27 @@ def test_times_are_not_compared_across_environments_and_that_is_said() -> None:
     assert summary(comparison).endswith("not compared: 1 metric, of times, costs or another unit")
 
 
-def test_a_run_over_learning_rates_says_what_is_averaged() -> None:
-    first, second = training_run(), training_run(noise=0.02)
-    assert compare_runs(*named(first, second)).alerts == [
-        "Effects on trainings are averages over the learning rates of each run; each setting at "
-        "its own best rate is not compared here."
-    ]
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (training_run(),
+         "averaged over 3 learning rates in both runs, but for what is told of each setting at its "
+         "own best rate, on metrics such as training.final_loss_at_best_rate."),
+        (training_run({**TRAINING_GRID, LEARNING_RATE: ["0.0003", "0.001"]}),
+         "averaged over 3 learning rates in the first run and averaged over 2 learning rates in "
+         "the second; each setting at its own best rate is not compared, as the runs try different "
+         "learning rates."),
+        (training_run({"placement": ["pre", "post"]}),
+         "averaged over 3 learning rates in the first run and at one learning rate, 0.001 in the "
+         "second; each setting at its own best rate is not compared, as one of the runs does not "
+         "try several learning rates for each setting."),
+    ],
+    ids=["the same rates", "others", "one rate"],
+)  # fmt: skip
+def test_two_trainings_say_at_which_rates_they_are_compared(other: Frames, words: str) -> None:
+    compared = compare_runs(*named(training_run(), other))
+    assert compared.alerts == [f"Effects on trainings are {words}"]
+    assert compare_runs(*named(default_run(seeds=2), default_run(seeds=2))).alerts == []
 
 
 def test_what_is_said_against_an_effect_stands_beside_its_move() -> None:
