@@ -99,7 +99,8 @@ def test_in_a_comparison_of_two_runs() -> None:
     row = {
         "metric": "x", "factor": "norm", "reference": "plain", "primary": True, "lost": False,
         "within_noise": False, "exact": True, "unit": "", "scale": "linear",
-        "estimate": 1.0, "low": 1.0, "high": 1.0, "caution": "", "how": "paired", "n_pairs": 1, "n_seeds": 1,
+        "estimate": 1.0, "low": 1.0, "high": 1.0, "caution": "", "how": "paired",
+        "n_pairs": 1, "n_seeds": 1,
         **{f"{what}_{which}": 1.0 for what in ("estimate", "low", "high") for which in (1, 2)},
     }  # fmt: skip
     moved = pd.DataFrame([{**row, "level": level} for level in (FIRST, SECOND)])
