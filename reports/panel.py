@@ -66,7 +66,10 @@ class Panel:
 
     def only(self, *metrics: str) -> "Panel":
         """The same run with some of its metrics."""
-        places = np.flatnonzero(self.info["metric"].isin(metrics))
+        return self.at(np.flatnonzero(self.info["metric"].isin(metrics)))
+
+    def at(self, places: NDArray[np.intp]) -> "Panel":
+        """The same run with the metrics at some places, in their order."""
         return Panel(
             info=self.info.iloc[places].reset_index(drop=True),
             seeds=self.seeds,

@@ -4,6 +4,7 @@ Shapes: M metrics, C cells, S seeds.
 """
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from reports.panel import Panel
@@ -11,16 +12,7 @@ from reports.panel import Panel
 
 def in_order_of(one: Panel, other: Panel) -> Panel:
     """The second panel with its metrics in the order of the first; both have the same."""
-    order = other.info.reset_index().set_index("metric")["index"][one.info["metric"]].to_numpy()
-    return Panel(
-        info=other.info.iloc[order].reset_index(drop=True),
-        seeds=other.seeds,
-        values=other.values[order],
-        reason=other.reason[order],
-        exact=other.exact[order],
-        diverged=other.diverged[order],
-        spread=None if other.spread is None else other.spread[order],
-    )
+    return other.at(pd.Index(other.info["metric"]).get_indexer(pd.Index(one.info["metric"])))
 
 
 def joint(one: Panel, other: Panel) -> Panel:
