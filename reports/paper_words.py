@@ -10,8 +10,8 @@ from reports.paper_entries import DAGGER, STAR, Entry
 from reports.records import records
 from reports.run_sections import trial_counts
 from reports.sizes import convention_of, scaling
-from reports.training.names import MEASURE
-from reports.training.pair_rates import in_words, pair_rates
+from reports.training.names import LEARNING_RATE, MEASURE
+from reports.training.pair_rates import PairRates, in_words
 from reports.wording import PERCENT, counted, listed, short
 
 BETTER = {"higher": ", higher is better", "lower": ", lower is better", "neither": ""}
@@ -49,7 +49,7 @@ def caption_of(
         f"{_span(effects['n_seeds'], 'seed')}"
         f"{f', geometric for {listed(log, len(log))}' if log else ''}; a level's is its baseline's "
         "with their paired difference.",
-        *_rates(frames, info, how),
+        *([] if how else _rates(frames, data, metrics)),
         *_widths(data, effects, entries),
     ]
     if any(STAR in entry.sign for entry in entries):
@@ -70,16 +70,27 @@ def caption_of(
     if any(DAGGER in entry.sign for entry in entries):
         said.append(f"{DAGGER}: less than it looks, see the notes.")
     missing = trial_counts(frames)["missing"]
-    if missing:
-        said.append(f"Unfinished: {counted(missing, 'trial')} still to be run.")
+    if missing:  # at the best rates a trial stands for those of several rates
+        told = "trials are" if how else counted(missing, "trial")
+        said.append(f"Unfinished: {told} still to be run.")
     return " ".join(said)
 
 
-def _rates(frames: Frames, info: pd.DataFrame, how: str) -> Iterator[str]:
-    if not how and (info["measure"] == MEASURE).any():
-        told = set(map(in_words, pair_rates(frames).values()))
-        if told:
-            yield f"Trainings are {' or '.join(sorted(told))}."
+def _rates(frames: Frames, data: Panel, metrics: Sequence[str]) -> Iterator[str]:
+    """At which learning rates the trainings are that levels are compared in."""
+    trained = data.info.loc[data.info["measure"] == MEASURE, "metric"]
+    rates = PairRates(frames, data)
+    of_factor = rates.of_levels([metric for metric in metrics if metric in set(trained)])
+    told = {
+        factor: " or ".join(sorted({in_words(one, len(rates.all)) for one in several}))
+        for factor, several in of_factor.items()
+    }
+    if len(set(told.values())) == 1:
+        itself = f", but for {LEARNING_RATE} itself" if LEARNING_RATE in frames.cells else ""
+        yield f"Trainings are {next(iter(told.values()))}{itself}."
+    elif told:
+        by_factor = [f"{short(factor)} {words}" for factor, words in told.items()]
+        yield f"Trainings are, by factor: {'; '.join(by_factor)}."
 
 
 def _widths(data: Panel, effects: pd.DataFrame, entries: Sequence[Entry]) -> Iterator[str]:

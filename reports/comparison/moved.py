@@ -9,14 +9,15 @@ import numpy as np
 import pandas as pd
 
 from reports.adjustment import estimated_rows, exact_rows
-from reports.cautions import Cautions
 from reports.comparison.joined import in_order_of, joint
+from reports.comparison.rates import ComparedRates
 from reports.estimates import DROPPED, Floats, estimates
 from reports.frames import Frames
 from reports.intervals import false_coverage_levels, half_widths, holm_levels, p_values
 from reports.pairs import Contrast, pairs
 from reports.panel import Panel
 from reports.possible import clipped
+from reports.records import records
 from reports.training.at_best_rate import TAKEN
 from reports.training.compared import AtBestRate, Compared
 from reports.training.names import BEST_RATE, SENSITIVITY, at_best_rate
@@ -51,8 +52,9 @@ def moved_effects(first: Compared, second: Compared, metrics: Sequence[str]) -> 
         A row for each factor, level, reference and metric of both: `KEY`, ``unit``, ``scale``,
         ``primary``, ``exact``, ``how`` (`PAIRED` or `APART`), ``estimate``, ``low`` and ``high``
         (what the effect of the second run is beyond that of the first: a difference, or a ratio on
-        a log scale), ``within_noise`` (NA without an interval), ``caution`` (what is said against
-        either of them), ``n_pairs`` and ``n_seeds`` (that both have; of two samples those of the
+        a log scale), ``within_noise`` (NA without an interval), ``rates`` (the learning rates of
+        the trainings that it is seen in, in words), ``caution`` (what is said against either of
+        them), ``n_pairs`` and ``n_seeds`` (that both have; of two samples those of the
         smaller), ``lost`` (trials diverged, failed or gave no value, so that nothing is concluded),
         and of each run's own effect ``estimate_1``, ``low_1``, ``high_1``, ``within_noise_1``,
         ``n_pairs_1``, ``n_seeds_1`` and ``…_2``.
@@ -87,15 +89,11 @@ def _moved(
     panels[1] = in_order_of(panels[0], panels[1])
     both = first.effects.merge(second.effects, on=KEY, suffixes=_SUFFIXES)
     both = both[both["metric"].isin(panels[0].info["metric"])].reset_index(drop=True)
-    together = _paired(first.frames, second.frames, panels).set_index(KEY)
     keys = pd.MultiIndex.from_frame(both[KEY])
-    paired = together.reindex(keys).reset_index(drop=True)
-    apart = (
-        _apart(first.frames, second.frames, panels)
-        .set_index(KEY)
-        .reindex(keys)
-        .reset_index(drop=True)
-    )
+    together, common = joint(*panels), _common(first.frames, second.frames)
+    of_pairs, of_runs = _paired(together, common), _apart(first.frames, second.frames, panels)
+    paired = of_pairs.set_index(KEY).reindex(keys).reset_index(drop=True)
+    apart = of_runs.set_index(KEY).reindex(keys).reset_index(drop=True)
     exact = (both["exact_1"] & both["exact_2"]).to_numpy(dtype=bool)
     use = ((paired["n_seeds"] >= np.where(exact, 1, 2)) & (paired["n_pairs"] > 0)).to_numpy(bool)
     table = both[KEY].assign(
@@ -109,14 +107,24 @@ def _moved(
     table = table.astype({"unchanged": bool, "steady": bool, "lost": bool})
     table = table.astype({"n_pairs": np.int64, "n_seeds": np.int64})
     of_each = {f"{name}{s}": both[f"{name}{s}"] for s in _SUFFIXES for name in _OF_EACH}
-    said = [side.beside for side in sides]
-    told = [_caution(said, tuple(key)) for key in both[[*KEY[:2], KEY[3]]].to_numpy()]
-    return table.assign(caution=pd.Series(told, dtype=object), **of_each)
+    rates = [""] * len(table)
+    if isinstance(first, Compared) and isinstance(second, Compared):
+        cells = {(one.names["factor"], one.names["level"]): one.cells for one in common}
+        known = ComparedRates((first, second), together, cells)
+        rates = [known.told(row, paired=row.how == PAIRED) for row in records(table)]
+    told = [_caution(sides, tuple(key)) for key in both[[*KEY[:2], KEY[3]]].to_numpy()]
+    return table.assign(
+        rates=pd.Series(rates, dtype=object), caution=pd.Series(told, dtype=object), **of_each
+    )
 
 
-def _caution(said: Sequence[Cautions], key: tuple[str, str, str]) -> str:
+def _caution(sides: Sequence[Compared | AtBestRate], key: tuple[str, str, str]) -> str:
     """What is said against an effect, and of which run."""
-    found = [beside.get(key, "") for beside in said]
+    found = []
+    for side in sides:
+        flatters = isinstance(side, AtBestRate) and side.rates.optimistic
+        words = "its rate is chosen in its only seed, which flatters" if flatters else ""
+        found.append("; ".join(filter(None, [side.beside.get(key, ""), words])))
     if found[0] == found[1]:
         return found[0]
     runs = ("first run", "second run")
@@ -137,13 +145,12 @@ _WORKED = (
 _LOST = [DROPPED[reason] for reason in ("diverged", "failed", "no value")]
 
 
-def _paired(first: Frames, second: Frames, panels: Sequence[Panel]) -> pd.DataFrame:
-    """The differences over the pairs of cells and the seeds that both have."""
-    both = joint(*panels)
+def _common(first: Frames, second: Frames) -> list[Contrast]:
+    """The pairs of cells that both runs have: each in the second run, then in the first."""
     found = [_by_cells(frames) for frames in (first, second)]
     n_first = len(first.cells)
     contrasts = []
-    for names in found[0].keys() & found[1].keys():
+    for names in sorted(found[0].keys() & found[1].keys()):
         one, other = found[0][names], found[1][names]
         common = [pair for pair in one if pair in other]
         rows = [(*(n_first + i for i in other[pair]), *one[pair]) for pair in common]
@@ -153,7 +160,12 @@ def _paired(first: Frames, second: Frames, panels: Sequence[Panel]) -> pd.DataFr
                 cells=np.array(rows, dtype=np.intp).reshape(-1, 4).T,
             )
         )
-    table = estimates(both, sorted(contrasts, key=lambda c: tuple(c.names.values())), KEY[:3])
+    return contrasts
+
+
+def _paired(both: Panel, common: Sequence[Contrast]) -> pd.DataFrame:
+    """The differences over the pairs of cells and the seeds that both have."""
+    table = estimates(both, common, KEY[:3])
     return table.assign(degrees=table["n_seeds"] - 1.0, lost=(table[_LOST] > 0).any(axis=1))
 
 

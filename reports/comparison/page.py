@@ -30,9 +30,9 @@ from reports.plots.style import Drawing, draw
 from reports.records import records
 from reports.run_sections import trial_counts
 from reports.templating import environment
+from reports.training.at_best_rate import TAKEN
 from reports.training.compared import compare
-from reports.training.names import FINAL_LOSS, LEARNING_RATE, MEASURE, at_best_rate
-from reports.training.pair_rates import in_words, pair_rates
+from reports.training.names import LEARNING_RATE, at_best_rate
 from reports.wording import counted, number, short
 
 MAX_SHOWN = 500
@@ -80,28 +80,15 @@ class Comparison:
                 )
         if self.moved.empty:
             told.append(self._why_nothing())
-        elif all((run.frames.trials["measure"] == MEASURE).any() for run in self.runs):
-            told += self._of_rates()
+        elif any(LEARNING_RATE in run.frames.cells for run in self.runs):
+            told += self._why_not_at_best()
         return told
 
-    def _of_rates(self) -> Iterator[str]:
-        """At which learning rates trainings are compared, if that is known."""
-        first, second = (
-            " or ".join(sorted(set(map(in_words, pair_rates(run.frames).values()))))
-            for run in self.runs
-        )
-        if not (first and second):
-            return
-        where = f"{first} in the first run and {second} in the second"
-        where = f"{first} in both runs" if first == second else where
-        if not self.not_at_best:
-            where += (
-                ", but for what is told of each setting at its own best rate, on metrics such as "
-                f"{at_best_rate(FINAL_LOSS)}"
-            )
-        elif any(LEARNING_RATE in run.frames.cells for run in self.runs):
-            where += f"; each setting at its own best rate is not compared, as {self.not_at_best}"
-        yield f"Effects on trainings are {where}."
+    def _why_not_at_best(self) -> Iterator[str]:
+        there = self.moved["metric"].isin([at_best_rate(metric) for metric in TAKEN])
+        if self.not_at_best or not there.any():
+            why = self.not_at_best or "no factor but the rate is in both"
+            yield f"Each setting at its own best learning rate is not compared, as {why}."
 
     def _why_nothing(self) -> str:
         one, other = (factor_names(run.frames) for run in self.runs)

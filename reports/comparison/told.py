@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from reports.comparison.moved import PAIRED
 from reports.comparison.states import Shared
@@ -34,6 +36,12 @@ def _is_same(row: Any) -> bool:
     return bool(row.how == PAIRED and row.unchanged and not row.exact and not row.lost)
 
 
+def _of_part(moved: pd.DataFrame) -> NDArray[np.bool_]:
+    """Rows that are compared over less than a run's own effect is of."""
+    less = [moved[n] < moved[f"{n}_{which}"] for n in ("n_pairs", "n_seeds") for which in (1, 2)]
+    return np.asarray(np.logical_or.reduce(less) & (moved["how"] == PAIRED), dtype=bool)
+
+
 def has_moved(moved: pd.DataFrame) -> "pd.Series[bool]":
     """Rows of effects that are shown to be others in the second run."""
     shown = moved["within_noise"].eq(False).fillna(False).astype(bool)
@@ -60,7 +68,9 @@ def move_findings(moved: pd.DataFrame) -> Iterator[Finding]:
             level=row.level,
         )
     verdicts = [verdict(row) for row in records(primary)]
-    same = sum(one in ("the same in each pair and seed", "exact: the same") for one in verdicts)
+    alike = np.isin(verdicts, ["the same in each pair and seed", "exact: the same"])
+    partly = alike & _of_part(primary)
+    same, in_part = int((alike & ~partly).sum()), int(partly.sum())
     still = sum(one == "no move shown" for one in verdicts)
     undecided = sum(one in ("no interval", "not compared") for one in verdicts)
     lost = sum(one.startswith("values lost") for one in verdicts)
@@ -69,6 +79,13 @@ def move_findings(moved: pd.DataFrame) -> Iterator[Finding]:
             kind=NOISE,
             claim=f"Exactly the same in both runs: {counted(same, 'effect')} on primary metrics",
             support="no seed changes them, or they differ in no pair and seed that both runs have",
+        )
+    if in_part:
+        yield Finding(
+            kind=NOISE,
+            claim="The same over the pairs and seeds that both runs have: "
+            f"{counted(in_part, 'effect')} on primary metrics",
+            support="one of the runs has others, too, with which its own effect may be another",
         )
     if still:
         yield Finding(
@@ -130,7 +147,8 @@ def moved_table(moved: pd.DataFrame, *, primary: bool) -> Table | None:
     caption = (
         "Each effect in both runs, and what it is in the second beyond the first: a ratio of "
         "ratios for metrics on a log scale, else a difference of differences. Paired: over the "
-        "cells and seeds that both runs have; apart: as two samples (Welch). Adjusted by "
+        "cells and seeds that both runs have, while either run's own figure is of all that it has; "
+        "apart: as two samples (Welch). Adjusted by "
         f"{'Holm' if primary else 'Benjamini–Hochberg'} over all rows."
     )
     return make_table(
@@ -152,7 +170,7 @@ def _row(row: Any) -> list[str]:
         change(row.estimate, row.scale, row.low, row.high) if known else _NONE,
         bounds(row.low, row.high, row.scale, row.estimate) if has_width else _NONE,
         f"{verdict(row)}{f'; {row.caution}' if row.caution else ''}",
-        row.how,
+        f"{row.how}{row.rates and f', {row.rates}'}",
         number(row.n_pairs),
         number(row.n_seeds),
     ]
@@ -198,7 +216,7 @@ def _support(row: Any) -> str:
     return (
         f"{change(row.estimate, row.scale, row.low, row.high)} beyond the first, adjusted "
         f"95{PERCENT} interval {interval}; {counted(row.n_pairs, 'pair')}, "
-        f"{counted(row.n_seeds, 'seed')}; {how}"
+        f"{counted(row.n_seeds, 'seed')}; {how}{row.rates and f'; {row.rates}'}"
     )
 
 

@@ -49,8 +49,8 @@ def rates_table(frames: Frames, ranking: Sequence[str]) -> RatesTable | None:
     A trial counts with its final loss or its loss at initialization, whichever is smaller, and with
     the latter if it diverged, so that no mean is one of survivors. Where that is not known it is
     the median over the run. The cap is that of the learning rate sensitivity (Wortsman et al.
-    2023, arXiv:2309.14322). A line has a best rate if each trial that was asked for ran: of the
-    rates at which the fewest diverged the one with the lowest mean.
+    2023, arXiv:2309.14322). A line has a best rate if it is there at every rate and each trial that
+    was asked for ran: of the rates at which the fewest diverged the one with the lowest mean.
 
     Args:
         frames: The run.
@@ -104,11 +104,12 @@ def rates_table(frames: Frames, ranking: Sequence[str]) -> RatesTable | None:
 
 
 def _with_best(points: pd.DataFrame) -> pd.DataFrame:
+    n_rates = points["rate"].nunique()
     best = np.zeros(len(points), dtype=bool)
     edge = np.full(len(points), "", dtype=object)
     for _, line in points.groupby(LINE, sort=False):
         able = line[line["diverged"] < line["n"]]
-        if able.empty or line["n_lost"].any():
+        if able.empty or line["n_lost"].any() or len(line) < n_rates:
             continue
         place = able.index[least_bad(able["diverged"], able["mean"])]
         best[place] = True

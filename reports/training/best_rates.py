@@ -40,7 +40,8 @@ class BestRates:
         reason: (G, R, S) an index into `reports.panel.REASONS`, that of the final loss.
         diverged: (G, R, S) where the loss is not finite.
         chosen: (G, S) the place in ``rates`` of the rate for that seed; −1 where there is none.
-        best: (G,) that of the rate which all seeds together choose, or −1.
+        best: (G,) that of the rate which all seeds together choose, or −1, also where all of them
+            diverge at all rates.
         sensitivity: (G, S) how much worse the mean over rates is than the best of them, in nats:
             mean over η of min(ℓ(η), ℓ₀) − ℓ*, with the final loss ℓ, the loss ℓ₀ at initialization,
             which counts where a trial diverged, and the best loss ℓ* over the rates. NaN where a
@@ -97,8 +98,8 @@ class BestRates:
 
 
 def best_rates(frames: Frames, data: Panel) -> BestRates | None:
-    """The best learning rate of each setting, or None where the grid does not vary it, or has a
-    single one of several settings at more than one, as where it changes one factor at a time.
+    """The best learning rate of each setting, or None where the grid does not vary it, or trains a
+    single one of several settings at every rate, as where it changes one factor at a time.
 
     Args:
         frames: The run.
@@ -115,8 +116,6 @@ def best_rates(frames: Frames, data: Panel) -> BestRates | None:
         np.arange(len(frames.cells))
     )
     there = cells >= 0  # (G, R)
-    if (there.sum(axis=1) > 1).sum() < min(2, len(settings)):
-        return None
     final = metrics.index(FINAL_LOSS)
     absent = np.int8(REASONS.index("skipped"))
     reason = np.where(there[..., None], data.reason[final][cells], absent)  # (G, R, S)
@@ -124,11 +123,16 @@ def best_rates(frames: Frames, data: Panel) -> BestRates | None:
     loss = data.values[final][cells]
     unfit: Mask = np.all(np.isin(reason, _UNFIT), axis=2)  # (G, R)
     whole: Mask = np.all(there & ~unfit, axis=1)
+    if whole.sum() < min(2, len(settings)):
+        return None
     ended = whole[:, None] & (np.equal(reason, 0) | diverged).all(axis=1)  # (G, S)
     seeds = np.arange(len(data.seeds))
     others = [seeds != seed for seed in seeds] if len(seeds) > 1 else [seeds == 0]
     chosen = [[_choice(loss[g], diverged[g], ended[g] & those) for those in others]
               for g in range(len(settings))]  # fmt: skip
+    best = [
+        -1 if lost.all() else _choice(loss[g], lost, ended[g]) for g, lost in enumerate(diverged)
+    ]
     initial = np.full(loss.shape, np.nan)
     if INITIAL_LOSS in metrics:
         initial = data.values[metrics.index(INITIAL_LOSS)][cells]
@@ -141,7 +145,7 @@ def best_rates(frames: Frames, data: Panel) -> BestRates | None:
         reason=np.asarray(reason, dtype=np.int8),
         diverged=diverged,
         chosen=np.array(chosen, dtype=np.intp).reshape(len(settings), len(seeds)),
-        best=np.array([_choice(loss[g], diverged[g], ended[g]) for g in range(len(settings))]),
+        best=np.array(best, dtype=np.intp),
         sensitivity=np.where(ended, _sensitivity(loss, initial, diverged), np.nan),
     )
 

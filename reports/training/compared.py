@@ -20,6 +20,7 @@ from reports.training.at_best_rate import frames_at_best_rate, panel_at_best_rat
 from reports.training.best_rates import BestRates, best_rates
 from reports.training.common_rates import effects_at_common_rates
 from reports.training.names import MEASURE
+from reports.training.pair_rates import PairRates
 from reports.training.prediction import predictions
 from reports.training.rate_tables import best_rate_table
 from reports.training.survival import survival, survival_finding
@@ -98,7 +99,12 @@ class Compared:
     @cached_property
     def ended(self) -> Finding | None:
         """`reports.training.survival.survival_finding` of it."""
-        return survival_finding(self.frames)
+        return survival_finding(self.frames, self.pair_rates)
+
+    @cached_property
+    def pair_rates(self) -> PairRates:
+        """The learning rates of its effects on trainings."""
+        return PairRates(self.frames, self.data)
 
     @cached_property
     def predictions(self) -> pd.DataFrame:

@@ -1,49 +1,137 @@
-"""At which learning rates levels are set against each other.
+"""At which learning rates the trainings are that levels are compared in.
 
 At a single rate a level may win only since that rate suits it.
+
+Shapes: C cells, P pairs, S seeds.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 
+from reports.estimates import complete_block
 from reports.frames import Frames
-from reports.pairs import pairs
-from reports.training.names import LEARNING_RATE
-from reports.wording import counted
+from reports.pairs import Contrast, pairs
+from reports.panel import Panel
+from reports.quadruples import quadruples
+from reports.training.names import FINAL_LOSS, LEARNING_RATE, LEARNT
+from reports.training.outcomes import learning_rates
+from reports.wording import counted, listed
 
-Rates = Mapping[tuple[str, str], Sequence[str]]
-"""By factor and level."""
+NAMED = 3
+"""So many rates are named where they are not all of a grid."""
+
+Rates = tuple[str, ...]
+"""Levels from small to large."""
 
 
-def pair_rates(frames: Frames) -> Rates:
-    """The learning rates of the trainings in which each level is compared, in no order.
+class PairRates:
+    """The rates of a run's effects, by the pairs of cells that each of them rests on."""
 
-    Left out are levels of the rate itself, levels without a pair, and all where a run does not say
-    which rate it had.
+    def __init__(self, frames: Frames, data: Panel) -> None:
+        """``data`` is `reports.panel.panel` of the run."""
+        self._frames = frames
+        self._data = data
+        self._metrics = data.info["metric"].to_list()
+        self.of_cell = _of_cell(frames)
+        """(C,) the rate of each cell; None where the run does not say it."""
+        self.all = tuple(learning_rates(frames)) or tuple(sorted(set(self.of_cell)))
+        """Those of the run."""
+
+    def of(
+        self, metric: str, factor: str, level: str, factor_2: str = "", level_2: str = ""
+    ) -> Rates:
+        """The rates of an effect, or of an interaction.
+
+        None of what the rate itself does, nor where no pair could be used.
+        """
+        cells = self._cells.get((factor, level, factor_2, level_2))
+        if cells is None and factor_2:
+            cells = self._cells_of_four.get((factor, level, factor_2, level_2))
+        if cells is None or metric not in self._metrics or not len(self.of_cell):
+            return ()
+        usable = self._data.usable[self._metrics.index(metric)]
+        return used(self.of_cell, usable, cells, self.all)
+
+    @property
+    def levels(self) -> list[tuple[str, str]]:
+        """The factors and levels that are compared, but for those of the rate."""
+        return [(factor, level) for factor, level, _, _ in self._cells]
+
+    def of_levels(self, metrics: Iterable[str] = (FINAL_LOSS, LEARNT)) -> dict[str, set[Rates]]:
+        """By factor: the rates at which its levels are compared on some metrics."""
+        found: dict[str, set[Rates]] = {}
+        for (factor, level), metric in product(self.levels, metrics):
+            if rates := self.of(metric, factor, level):
+                found.setdefault(factor, set()).add(rates)
+        return found
+
+    @property
+    def only(self) -> str | None:
+        """The rate at which all levels but its own are compared; None where there are several."""
+        several = {
+            rate for of_one in self.of_levels().values() for rates in of_one for rate in rates
+        }
+        return several.pop() if len(several) == 1 else None
+
+    @cached_property
+    def _cells(self) -> dict[tuple[str, str, str, str], NDArray[np.intp]]:
+        return _by_names(pairs(self._frames))
+
+    @cached_property
+    def _cells_of_four(self) -> dict[tuple[str, str, str, str], NDArray[np.intp]]:
+        return _by_names(quadruples(self._frames))
+
+
+def used(
+    of_cell: NDArray[np.object_],
+    usable: NDArray[np.bool_],
+    cells: NDArray[np.intp],
+    order: Sequence[str],
+) -> Rates:
+    """The rates of the groups of cells (K, P) that an estimate rests on.
+
+    Args:
+        of_cell: (C,) rates.
+        usable: (C, S) where a value may be compared.
+        cells: (K, P) rows of cells.
+        order: All rates, as they are to be told.
     """
-    if LEARNING_RATE in frames.cells:
-        of_cell = frames.cells[LEARNING_RATE].to_numpy(dtype=object)
-    else:
-        said = frames.settings.loc[frames.settings["key"] == LEARNING_RATE, "value"]
-        if said.empty:
-            return {}
-        of_cell = np.full(len(frames.cells), said.iloc[0], dtype=object)
-    return {
-        (contrast.names["factor"], contrast.names["level"]): sorted(set(of_cell[contrast.cells[0]]))
-        for contrast in pairs(frames)
-        if contrast.names["factor"] != LEARNING_RATE and contrast.cells.size
-    }
+    groups, _ = complete_block(np.all(usable[cells], axis=0))
+    found = set(of_cell[cells[:, groups]].ravel())
+    return tuple(rate for rate in order if rate in found)
 
 
-def only_rate(rates: Rates) -> str | None:
-    """The rate at which all levels are compared, or None where they are at several."""
-    all_of_them = {rate for several in rates.values() for rate in several}
-    return all_of_them.pop() if len(all_of_them) == 1 else None
-
-
-def in_words(rates: Sequence[str]) -> str:
-    """``averaged over 3 learning rates`` or ``at one learning rate, 0.001``."""
+def in_words(rates: Rates, n_all: int) -> str:
+    """``at learning rate 0.001 alone``, or over which of a run's ``n_all`` rates is averaged."""
     if len(rates) == 1:
-        return f"at one learning rate, {rates[0]}"
-    return f"averaged over {counted(len(rates), 'learning rate')}"
+        return f"at learning rate {rates[0]} alone"
+    if len(rates) == n_all or len(rates) > NAMED:
+        of = "" if len(rates) == n_all else f"{len(rates):,} of "
+        return f"averaged over {of}{counted(n_all, 'learning rate')}"
+    return f"averaged over learning rates {listed(list(rates), NAMED)}"
+
+
+def _by_names(
+    contrasts: Sequence[Contrast],
+) -> dict[tuple[str, str, str, str], NDArray[np.intp]]:
+    """The cells of each that is not about the rate itself."""
+    named = ("factor", "level", "factor_2", "level_2")
+    found = {}
+    for contrast in contrasts:
+        factor, level, factor_2, level_2 = (contrast.names.get(name, "") for name in named)
+        if LEARNING_RATE not in (factor, factor_2):
+            found[factor, level, factor_2, level_2] = contrast.cells
+    return found
+
+
+def _of_cell(frames: Frames) -> NDArray[np.object_]:
+    if LEARNING_RATE in frames.cells:
+        return np.asarray(frames.cells[LEARNING_RATE], dtype=object)
+    said = frames.settings.loc[frames.settings["key"] == LEARNING_RATE, "value"]
+    if said.empty:
+        return np.empty(0, dtype=object)
+    return np.full(len(frames.cells), said.iloc[0], dtype=object)

@@ -14,7 +14,6 @@ from reports.training.common_rates import common_rates_section
 from reports.training.compared import AtBestRate, Compared
 from reports.training.figures import training_figures
 from reports.training.names import LEARNING_RATE
-from reports.training.pair_rates import only_rate, pair_rates
 from reports.training.prediction_section import prediction_findings, predictions_section
 from reports.training.rate_tables import best_rate_findings, best_rates_section
 from reports.training.survival import survival_section
@@ -30,9 +29,9 @@ READ_RATES = (
     "√(1 + n/(n − 1)) times (Nadeau and Bengio 2003)."
 )
 READ_ONE_RATE = (
-    "Levels of other factors are compared at one learning rate, {rate}. One may win there only "
-    "since that rate suits it: to compare each at its own best rate, make {factor} a factor with "
-    "several levels, in a design that has every combination with it."
+    "Levels{others} are compared at one learning rate, {rate}. One may win there only since that "
+    "rate suits it: to compare each at its own best rate, make {factor} a factor with several "
+    "levels, in a design that has every combination with it."
 )
 READ_SENSITIVITY = (
     "Sensitivity to the learning rate is the mean over the rates tried of min(loss, loss at "
@@ -92,7 +91,7 @@ def training_section(frames: Frames, compared: Compared) -> TrainingSection | No
         figures=training_figures(frames, compared.effects),
         findings=[*findings, *prediction_findings(foretold)],
         survival=survival_section(frames, compared.survival),
-        notes=[READ_RATES, READ_SENSITIVITY] if at_best else _one_rate(frames),
+        notes=[READ_RATES, READ_SENSITIVITY] if at_best else _one_rate(compared),
         best_rates=best_rates_section(rates, optimistic=optimistic) if at_best else None,
         effects=_effects(compared.effects, at_best, primary=True),
         exploratory=_effects(compared.effects, at_best, primary=False),
@@ -101,9 +100,12 @@ def training_section(frames: Frames, compared: Compared) -> TrainingSection | No
     )
 
 
-def _one_rate(frames: Frames) -> list[str]:
-    rate = only_rate(pair_rates(frames))
-    return [READ_ONE_RATE.format(rate=rate, factor=LEARNING_RATE)] if rate else []
+def _one_rate(compared: Compared) -> list[str]:
+    rate = compared.pair_rates.only
+    if rate is None:
+        return []
+    others = " of other factors" if LEARNING_RATE in compared.frames.cells else ""
+    return [READ_ONE_RATE.format(rate=rate, factor=LEARNING_RATE, others=others)]
 
 
 def _effects(effects: pd.DataFrame, at_best: AtBestRate | None, *, primary: bool) -> Table | None:

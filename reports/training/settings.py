@@ -21,7 +21,8 @@ class Settings:
 
     Attributes:
         cells: A row for each, in the grid's order, as in ``frames.cells``: ``cell`` (the name of
-            its first), ``label``, and the factors in which settings differ.
+            one of its own, which does not depend on their order), ``label``, and the factors in
+            which settings differ.
         of_cell: (C,) the row of each cell's setting.
         factors: The rows of ``frames.factors`` that are about these factors.
     """
@@ -47,8 +48,10 @@ def settings_without(frames: Frames, left_out: Collection[str]) -> Settings:
     of_cell, _ = pd.factorize(equal_rows(level_codes(frames)[:, kept]))  # in order of appearance
     first = np.unique(of_cell, return_index=True)[1]
     cells = frames.cells.iloc[first][["cell", "label", *factors]].reset_index(drop=True)
+    named = frames.cells["cell"].groupby(of_cell).min().to_numpy(dtype=object)
+    labels = [_label(row, factors) for row in cells.to_dict("records")]
     return Settings(
-        cells=cells.assign(label=[_label(row, factors) for row in cells.to_dict("records")]),
+        cells=cells.assign(cell=named, label=labels),
         of_cell=np.asarray(of_cell, dtype=np.intp),
         factors=frames.factors[frames.factors["factor"].isin(factors)].reset_index(drop=True),
     )

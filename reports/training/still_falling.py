@@ -10,17 +10,25 @@ from numpy.typing import NDArray
 from reports.frames import Frames
 from reports.training.names import LOSS_CURVE
 
-PART = 5
-"""The mean of the last of so many parts of a curve is set against that of the one before it."""
-MIN_POINTS = 3
-"""Of a part."""
+FALLING, LEVEL, UNKNOWN = 1, 0, -1
+"""What is told of a trial's loss at its end; a curve may be too short to tell."""
+
+LEAST = 30
+"""Points of a curve, so that a tenth of them has three."""
+
 TIMES = 3.0
-"""So many standard errors that one must be lower."""
+"""So many standard errors the last fifth of a curve must lie below the fifth before it."""
+
+LEAST_FALL = 0.01
+"""So much of all that the loss changed must lie between the two."""
 
 
-def still_falling(frames: Frames, trials: pd.DataFrame) -> NDArray[np.bool_]:
-    """(T,) whether the loss of a trial was lower in the last fifth of its curve than in the fifth
-    before it, by three standard errors; False, too, where a curve is too short to tell.
+def still_falling(frames: Frames, trials: pd.DataFrame) -> NDArray[np.int8]:
+    """(T,) whether the loss of each trial was `FALLING` when it ended, `LEVEL`, or `UNKNOWN`.
+
+    It was falling where it is lower in the last fifth of its curve than in the fifth before it, by
+    `TIMES` standard errors and `LEAST_FALL`, and in the last tenth than in the tenth before that,
+    by one standard error: what fell and then stayed is level.
 
     Args:
         frames: The run.
@@ -32,17 +40,28 @@ def still_falling(frames: Frames, trials: pd.DataFrame) -> NDArray[np.bool_]:
     table = curves.pivot(index=["cell", "seed"], columns="step", values="value")
     values = table.sort_index(axis=1).reindex(wanted).to_numpy(dtype=np.float64)  # (T, steps)
     n_points = np.isfinite(values).sum(axis=1)
-    falls = np.zeros(len(trials), dtype=bool)
-    for n in np.unique(n_points):
-        rows, part = n_points == n, int(n) // PART
-        if part >= MIN_POINTS:
-            found = values[rows]
-            falls[rows] = _falls(found[np.isfinite(found)].reshape(-1, int(n)), part)
-    return falls
+    told = np.full(len(trials), UNKNOWN, dtype=np.int8)
+    for n in np.unique(n_points[n_points >= LEAST]):
+        rows = n_points == n
+        found = values[rows]
+        told[rows] = _falls(found[np.isfinite(found)].reshape(-1, int(n)))
+    return told
 
 
-def _falls(curves: NDArray[np.float64], part: int) -> NDArray[np.bool_]:
+def _falls(curves: NDArray[np.float64]) -> NDArray[np.bool_]:
     """(T,) of curves (T, P)."""
+    n = curves.shape[1]
+    drop, error = _drop(curves, n // 5)
+    lately, error_lately = _drop(curves, n // 10)
+    all_of_it = np.abs(curves[:, 0] - curves[:, -(n // 5) :].mean(axis=1))
+    enough = (drop > TIMES * error) & (drop > LEAST_FALL * all_of_it)
+    return np.asarray(enough & (lately > error_lately), dtype=bool)
+
+
+def _drop(
+    curves: NDArray[np.float64], part: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(T,) how much lower the last points are than as many before them, and its standard error."""
     before, last = curves[:, -2 * part : -part], curves[:, -part:]
     error = np.sqrt((before.var(axis=1, ddof=1) + last.var(axis=1, ddof=1)) / part)
-    return np.asarray(before.mean(axis=1) - last.mean(axis=1) > TIMES * error, dtype=bool)
+    return before.mean(axis=1) - last.mean(axis=1), error

@@ -1,5 +1,6 @@
 """How the trainings of each setting ended at each learning rate, as tables."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -8,15 +9,17 @@ from reports.finding import TRAINING, Finding
 from reports.frames import Frames
 from reports.listing import Table, make_table
 from reports.marks import where
+from reports.panel import panel
 from reports.records import records
 from reports.training.names import LEARNING_RATE, MEASURE
 from reports.training.outcomes import RAN, STATES, learning_rates, outcomes, tally
-from reports.training.pair_rates import only_rate, pair_rates
+from reports.training.pair_rates import PairRates
 from reports.training.settings import settings_without
-from reports.training.still_falling import still_falling
+from reports.training.still_falling import FALLING, UNKNOWN, still_falling
 from reports.wording import counted
 
 MAX_SETTINGS = 100
+STALLED, DIVERGED = RAN[1:]
 
 
 def survival(frames: Frames) -> pd.DataFrame:
@@ -86,31 +89,38 @@ def _told(row: Any) -> str:
     return ", ".join(f"{n:,} {state}" for state, n in counts if n)
 
 
-def survival_finding(frames: Frames) -> Finding | None:
-    """How all trials ended, where those that did not learn are, and at which rate, if at one."""
+def survival_finding(frames: Frames, rates: PairRates | None = None) -> Finding | None:
+    """How all trials ended, where those that did not learn are, and at which rate, if at one.
+
+    ``rates`` are those of the run's effects, if already known.
+    """
     ended = outcomes(frames)
     if ended.empty:
         return None
     ended = ended.assign(cell=frames.cells["cell"].to_numpy(dtype=object)[ended["cell"]])
-    told = [
-        f"{state}: {where(frames, MEASURE, those)}{_unfinished(frames, state, those)}"
-        for state in RAN[1:]
-        if len(those := ended[ended["state"] == state])
-    ]
-    claim = f"{MEASURE}: {tally(ended['state'].value_counts())}"
-    rate = only_rate(pair_rates(frames))
-    if rate:
+    told = [f"{MEASURE}: {tally(ended['state'].value_counts())}"]
+    for state in (STALLED, DIVERGED):
+        those = ended[ended["state"] == state]
+        if len(those):
+            told.append(f"{state}: {where(frames, MEASURE, those)}")
+            told += _unfinished(frames, those) if state == STALLED else []
+    rates = PairRates(frames, panel(frames)) if rates is None else rates
+    if rates.only:
         others = "levels of other factors" if LEARNING_RATE in frames.cells else "levels"
         told.append(
-            f"{others} are compared at one learning rate, {rate}, which may suit some better"
+            f"{others} are compared at one learning rate, {rates.only}, which may suit some better"
         )
-    return Finding(kind=TRAINING, claim="; ".join([claim, *told]))
+    return Finding(kind=TRAINING, claim="; ".join(told))
 
 
-def _unfinished(frames: Frames, state: str, trials: pd.DataFrame) -> str:
-    """What is said of trials that stalled and had steps too few to tell."""
-    n = int(still_falling(frames, trials).sum()) if state == RAN[1] else 0
-    if not n:
-        return ""
-    which = "" if n == len(trials) else f" of {n:,} of them"
-    return f", though the loss{which} was still falling at the last step"
+def _unfinished(frames: Frames, stalled: pd.DataFrame) -> Iterator[str]:
+    """What is said of stalled trials that may have had too few steps."""
+    falls = still_falling(frames, stalled)
+    of = {FALLING: stalled[falls == FALLING], UNKNOWN: stalled[falls == UNKNOWN]}
+    which = {state: "all of these" if len(those) == len(stalled) else f"{len(those):,} of these"
+             for state, those in of.items()}  # fmt: skip
+    if len(of[FALLING]):
+        at = where(frames, MEASURE, of[FALLING]) if len(of[FALLING]) < len(stalled) else ""
+        yield f"the loss of {which[FALLING]} was still falling when they ended{at and f', {at}'}"
+    if len(of[UNKNOWN]):
+        yield f"{which[UNKNOWN]} had too few steps to tell whether their loss was still falling"

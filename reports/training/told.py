@@ -28,7 +28,7 @@ from reports.ranking import BUDGET, importance
 from reports.records import records
 from reports.training.disagreements import disagreements
 from reports.training.names import AT_BEST_RATE, LEARNING_RATE, MEASURE
-from reports.training.pair_rates import in_words, pair_rates
+from reports.training.pair_rates import in_words
 from reports.training.rate_differences import rate_differences
 from reports.wording import counted
 
@@ -69,7 +69,7 @@ def all_findings(
     )
     at_best = compared.at_best
     first = [] if compared.ended is None else [compared.ended]
-    averaged = _at_rates(frames, findings) if compared.trained else findings
+    averaged = _at_rates(findings, compared) if compared.trained else findings
     if at_best is None:
         return _after_warnings(first, averaged)
     own = compared.findings_at_best_rate
@@ -151,21 +151,33 @@ def _edge(
     return f"best rate at the edge of the grid in {n:,} of {counted(of, 'setting')}" if n else ""
 
 
-def _at_rates(frames: Frames, findings: Sequence[Finding]) -> list[Finding]:
+def _at_rates(findings: Sequence[Finding], compared: "Compared") -> list[Finding]:
     """The findings of the run, those of them marked that are of trainings, by their rates."""
-    info = frames.metric_info
+    info = compared.data.info
     trained = set(info.loc[info["measure"] == MEASURE, "metric"])
-    rates = pair_rates(frames)
+    return [
+        replace(one, support="; ".join(filter(None, [one.support, _rates(one, compared)])))
+        if one.metric in trained
+        else one
+        for one in findings
+    ]
 
-    def marked(one: Finding) -> Finding:
-        had = rates.get((one.factor or "", one.level or ""))
-        if not had or one.kind not in _OF_EFFECTS or one.metric not in trained:
-            return one
-        if one.factor_2 == LEARNING_RATE:
-            return one
-        return replace(one, support="; ".join(filter(None, [one.support, in_words(had)])))
 
-    return [marked(one) for one in findings]
+def _rates(finding: Finding, compared: "Compared") -> str:
+    """The rates of the pairs that a finding rests on, in words."""
+    rates, metric = compared.pair_rates, finding.metric or ""
+    n_all = len(rates.all)
+    if finding.kind in _OF_EFFECTS and finding.factor:
+        of_pair = (finding.factor, finding.level or "")
+        had = rates.of(metric, *of_pair, finding.factor_2 or "", finding.level_2 or "")
+        return in_words(had, n_all) if had else ""
+    if finding.kind != NOISE:
+        return ""
+    told = {in_words(had, n_all) for of_one in rates.of_levels([metric]).values() for had in of_one}
+    if len(told) != 1:
+        return ""
+    of = "levels of other factors " if LEARNING_RATE in compared.frames.cells else ""
+    return f"{of}{told.pop()}"
 
 
 def _places(effects: pd.DataFrame, beside: Cautions) -> dict[tuple[str, str, str], Place]:

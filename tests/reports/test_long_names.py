@@ -100,8 +100,9 @@ def test_in_a_comparison_of_two_runs() -> None:
         "metric": "x", "factor": "norm", "reference": "plain", "primary": True, "lost": False,
         "within_noise": False, "exact": True, "unit": "", "scale": "linear",
         "estimate": 1.0, "low": 1.0, "high": 1.0, "caution": "", "how": "paired",
-        "n_pairs": 1, "n_seeds": 1,
+        "rates": "", "n_pairs": 1, "n_seeds": 1,
         **{f"{what}_{which}": 1.0 for what in ("estimate", "low", "high") for which in (1, 2)},
+        **{f"{what}_{which}": 1 for what in ("n_pairs", "n_seeds") for which in (1, 2)},
     }  # fmt: skip
     moved = pd.DataFrame([{**row, "level": level} for level in (FIRST, SECOND)])
     moved["within_noise"] = moved["within_noise"].astype("boolean")

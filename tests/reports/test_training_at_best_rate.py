@@ -134,13 +134,13 @@ def test_a_failed_trial_is_one_where_its_value_was_wanted() -> None:
 
 @pytest.mark.parametrize(("state", "expected"), [("missing", "missing"), ("skipped", "skipped")])
 def test_what_is_not_there_is_no_loss(state: str, expected: str) -> None:
-    frames = training_run(GRID)
+    frames = training_run({**GRID, "placement": ["pre", "post", "sandwich"]})
     gone = frames.trials["cell"] == frames.cells["cell"].iloc[5]
     trials = frames.trials.assign(state=frames.trials["state"].where(~gone, state))
     kept = frames.metrics["cell"] != frames.cells["cell"].iloc[5]
     made = at_best(replace(frames, trials=trials, metrics=frames.metrics[kept]))
     assert states(made, 1, "training at its best rate") == [expected] * 3
-    row = comparisons(made).set_index("metric").loc[AT]
+    row = comparisons(made).set_index(["level", "metric"]).loc[("post", AT)]
     assert (row["n_dropped"], row["n_failed"] + row["n_diverged"] + row["n_no_value"]) == (3, 0)
 
 

@@ -138,25 +138,44 @@ def test_a_seed_that_lacks_a_rate_has_no_part_in_the_choice() -> None:
 
 
 def test_a_setting_that_the_grid_does_not_train_at_every_rate_has_no_best_one() -> None:
-    frames = training_run(TWO_SETTINGS)
-    cell = frames.cells["cell"].iloc[5]  # post at the highest rate
-    trials = frames.trials.assign(
-        state=frames.trials["state"].where(frames.trials["cell"] != cell, "skipped")
-    )
-    metrics = frames.metrics[frames.metrics["cell"] != cell]
-    profiles = frames.profiles[frames.profiles["cell"] != cell]
-    skipped = replace(frames, trials=trials, metrics=metrics, profiles=profiles)
-    absent = replace(
-        skipped, cells=frames.cells.iloc[:5], trials=trials[trials["cell"] != cell]
-    )  # as a design that is not full leaves it
-    for run in (skipped, absent):
+    frames = training_run({**TWO_SETTINGS, "placement": ["pre", "post", "sandwich"]})
+    for run in (without(frames, 5, "skipped"), without(frames, 5, "absent")):  # post, highest rate
         found = chosen(run)
-        assert found.whole.tolist() == [True, False]
-        assert (found.chosen[0] >= 0).all()
+        assert found.whole.tolist() == [True, False, True]
+        assert (found.chosen[[0, 2]] >= 0).all()
         assert (found.chosen[1] == -1).all()
         assert found.best[1] == -1
         assert found.edge[1] == ""
         assert np.isnan(found.sensitivity[1]).all()
+
+
+@pytest.mark.parametrize("how", ["skipped", "absent"])
+def test_a_single_setting_at_every_rate_is_none_to_compare(how: str) -> None:
+    run = without(training_run(TWO_SETTINGS), 5, how)
+    assert best_rates(run, panel(run)) is None
+
+
+def without(frames: Frames, row: int, how: str) -> Frames:
+    """The run without a cell, as a component or the design leaves it out."""
+    cell = frames.cells["cell"].iloc[row]
+    kept = {
+        name: table[table["cell"] != cell].reset_index(drop=True)
+        for name in ("cells", "trials", "metrics", "profiles")
+        for table in (getattr(frames, name),)
+    }
+    if how == "skipped":
+        state = frames.trials["state"].where(frames.trials["cell"] != cell, "skipped")
+        kept |= {"cells": frames.cells, "trials": frames.trials.assign(state=state)}
+    return replace(frames, **kept)
+
+
+def test_where_all_diverge_at_all_rates_none_is_best() -> None:
+    found = chosen(
+        training_run(TWO_SETTINGS, diverged=[({"placement": "post"}, s) for s in range(3)])
+    )
+    assert found.best.tolist()[1] == -1
+    assert found.edge[1] == ""
+    assert found.best[0] >= 0
 
 
 @pytest.mark.parametrize("rates", [["0.001"], ["slow", "fast"], ["0", "0.001"]])

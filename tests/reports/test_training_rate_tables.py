@@ -126,7 +126,8 @@ def test_settings_without_a_best_rate_are_counted_with_the_reason() -> None:
     ]
     assert table["state"].to_list() == ["", "failed"]
     assert np.isnan(table["final_loss"].iloc[1])
-    frames = training_run(GRID, loss=by_rate(3.0, 2.5, 3.0))
+    more = {**GRID, "placement": ["pre", "post", "sandwich"]}
+    frames = training_run(more, loss=by_rate(3.0, 2.5, 3.0))
     cell = frames.cells["cell"].iloc[5]
     trials = frames.trials.assign(
         state=frames.trials["state"].where(frames.trials["cell"] != cell, "skipped")
@@ -134,7 +135,7 @@ def test_settings_without_a_best_rate_are_counted_with_the_reason() -> None:
     skipped = replace(frames, trials=trials, metrics=frames.metrics[frames.metrics["cell"] != cell])
     table, findings = told(skipped)
     assert findings == [
-        "training: no best learning rate is told of 1 of 2 settings, as the grid does not train "
+        "training: no best learning rate is told of 1 of 3 settings, as the grid does not train "
         "them at every rate."
     ]
     assert list(best_rates_section(table, optimistic=False).rows[1]) == [

@@ -8,7 +8,7 @@ import pytest
 
 from reports import Frames
 from reports.training.names import LOSS_CURVE
-from reports.training.still_falling import still_falling
+from reports.training.still_falling import FALLING, LEVEL, UNKNOWN, still_falling
 from reports.training.survival import survival_finding
 from tests.reports.simulated_training import training_run
 
@@ -37,22 +37,44 @@ def test_only_a_loss_that_falls_is_said_to(falls: float, expected: list[int]) ->
 
 
 def test_what_is_too_short_to_tell_is_not_said_to() -> None:
-    run = with_curves(0.5, points=14)
-    assert not still_falling(run, run.trials).any()
+    run = with_curves(0.5, points=29)
+    assert (still_falling(run, run.trials) == UNKNOWN).all()
     bare = replace(run, profiles=run.profiles.iloc[:0])
-    assert not still_falling(bare, bare.trials).any()
+    assert (still_falling(bare, bare.trials) == UNKNOWN).all()
     assert still_falling(run, run.trials.iloc[:0]).shape == (0,)
 
 
 def test_curves_of_several_lengths_are_each_read_to_their_end() -> None:
     run = with_curves(0.2)
     last = run.cells["cell"].iloc[1]
-    cut = (run.profiles["cell"] == last) & (run.profiles["seed"] == 0) & (run.profiles["step"] > 90)
+    cut = (
+        (run.profiles["cell"] == last) & (run.profiles["seed"] == 0) & (run.profiles["step"] > 120)
+    )
     shorter = replace(run, profiles=run.profiles[~cut])
-    assert still_falling(shorter, shorter.trials).tolist() == [False] * 3 + [True] * 3
-    flat = run.profiles["value"].where(run.profiles["step"] < 100, 3.5)  # of what was cut, too
+    assert still_falling(shorter, shorter.trials).tolist() == [LEVEL] * 3 + [FALLING] * 3
+    flat = run.profiles["value"].where(run.profiles["step"] < 126, 3.5)  # of what was cut, too
     later = replace(run, profiles=run.profiles.assign(value=flat)[~cut])
-    assert still_falling(later, later.trials).tolist() == [False] * 3 + [True, False, False]
+    assert still_falling(later, later.trials).tolist() == [LEVEL] * 3 + [FALLING, LEVEL, LEVEL]
+
+
+def test_what_fell_and_then_stayed_is_level() -> None:
+    steps = np.arange(100)
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(100):
+        run = with_curves(0.0, points=100)
+        values = 3.3 + 2 * np.clip(75 - steps, 0, None) / 75 + rng.normal(0, 0.05, 100)
+        n = len(run.trials)
+        run = replace(run, profiles=run.profiles.assign(value=np.tile(values, n)))
+        found.append(still_falling(run, run.trials.head(1))[0] == FALLING)
+    assert np.mean(found) < 0.3  # nothing fell in the last quarter
+
+
+def test_a_fall_that_is_next_to_nothing_is_none() -> None:
+    run = with_curves(0.002, noise=0.0001)
+    values = run.profiles["value"].where(run.profiles["step"] > 0, 5.5)
+    run = replace(run, profiles=run.profiles.assign(value=values))
+    assert (still_falling(run, run.trials) == LEVEL).all()
 
 
 def test_noise_is_seldom_taken_for_a_fall() -> None:
@@ -63,25 +85,34 @@ def test_noise_is_seldom_taken_for_a_fall() -> None:
     curves = pd.DataFrame(
         {
             "cell": "a",
-            "seed": np.repeat(np.arange(n), 30),
+            "seed": np.repeat(np.arange(n), 50),
             "profile": LOSS_CURVE,
             "axis": "step",
             "position": 0,
-            "step": np.tile(np.arange(30), n),
-            "value": 3.26 + rng.normal(0, 0.05, 30 * n),
+            "step": np.tile(np.arange(50), n),
+            "value": 3.26 + rng.normal(0, 0.05, 50 * n),
         }
     )
     fake = replace(run, cells=run.cells.iloc[:0], trials=run.trials.iloc[:0],
                    metrics=run.metrics.iloc[:0], profiles=run.profiles.iloc[:0])  # fmt: skip
     object.__setattr__(fake, "profiles", curves)
-    assert still_falling(fake, trials).mean() < 0.02
+    assert (still_falling(fake, trials) == FALLING).mean() < 0.02
 
 
 def test_that_it_fell_is_said_where_trials_stalled() -> None:
     found = survival_finding(with_curves(0.1))
     assert found is not None
     assert found.claim.startswith(
-        "training: 6 trials stalled; stalled: every trial, though the loss of 3 of them was still "
-        "falling at the last step; "
+        "training: 6 trials stalled; stalled: every trial; the loss of 3 of these was still "
+        "falling when they ended, all in the cell placement=post; "
     )
-    assert "falling" not in survival_finding(with_curves(0.0)).claim
+    assert "falling" not in claim(with_curves(0.0))
+    assert "; all of these had too few steps to tell whether their loss was still falling; " in (
+        claim(with_curves(0.5, points=20))
+    )
+
+
+def claim(run: Frames) -> str:
+    found = survival_finding(run)
+    assert found is not None
+    return found.claim

@@ -10,7 +10,6 @@ from reports.cautions import cautions, joint_cautions
 from reports.finding import Finding
 from reports.formats import tables_of
 from reports.training.compared import compare
-from reports.training.pair_rates import pair_rates
 from reports.training.section import training_section
 from reports.training.told import all_findings, findings_at_best_rate
 from tests.reports.simulated import default_run
@@ -70,7 +69,7 @@ def test_at_a_single_rate_every_finding_says_so() -> None:
     )
     shown = [f for f in found if f.kind == "most"]
     assert [f.metric for f in shown] == ["training.final_loss", "training.held_out_loss"]
-    assert all(f.support.endswith("; at one learning rate, 0.001") for f in shown)
+    assert all(f.support.endswith("; at learning rate 0.001 alone") for f in shown)
 
 
 def test_one_at_a_time_is_at_the_rate_of_the_baseline_alone() -> None:
@@ -78,17 +77,15 @@ def test_one_at_a_time_is_at_the_rate_of_the_baseline_alone() -> None:
     run = one_at_a_time(training_run(grid, seeds=5, loss=later_best, noise=0.01))
     found = compare(run)
     assert found.at_best is None
-    by_level = pair_rates(run)
-    assert by_level == {
-        ("placement", "post"): ["0.0003"],
-        ("training.warmup_steps", "50"): ["0.0003"],
-    }
+    alone = {("0.0003",)}
+    assert found.pair_rates.of_levels() == {"placement": alone, "training.warmup_steps": alone}
     shown = [f for f in told(run) if f.factor == "placement"]
     assert {f.metric for f in shown} == {"training.final_loss", "training.held_out_loss"}
-    assert all(f.support.endswith("; at one learning rate, 0.0003") for f in shown)
+    assert all(f.support.endswith("; at learning rate 0.0003 alone") for f in shown)
     assert not any("nothing is said" in text for text in texts(told(run)))
     captions = [table.caption for table in tables_of(run, found)]
-    assert any("Trainings are at one learning rate, 0.0003." in one for one in captions)
+    words = "Trainings are at learning rate 0.0003 alone, but for training.learning_rate itself."
+    assert any(words in caption for caption in captions)
     made = training_section(run, found)
     assert made is not None
     (note,) = made.notes

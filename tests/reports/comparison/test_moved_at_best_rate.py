@@ -98,3 +98,58 @@ def _noise(run: Frames, rng: np.random.Generator) -> Frames:
     noise = 2.4 + rng.normal(0, 0.02, size=len(run.metrics))
     values = run.metrics["value"].where(~run.metrics["metric"].isin(METRICS), noise)
     return replace(run, metrics=run.metrics.assign(value=values))
+
+
+def test_the_order_in_which_rates_are_written_is_nothing() -> None:
+    run = training_run(GRID, seeds=4)
+    order = run.cells[LEARNING_RATE].map(GRID[LEARNING_RATE].index)
+    turned = replace(
+        run, cells=run.cells.iloc[(-order).argsort(kind="stable")].reset_index(drop=True)
+    )
+    table = moves(run, turned)
+    assert table.loc[OWN, "how"] == PAIRED
+    assert (table["estimate"].dropna() == (table["scale"] == "log")).all()
+
+
+def test_at_a_single_seed_it_is_said_that_the_choice_flatters() -> None:
+    runs = [training_run(GRID, seeds=n) for n in (1, 3)]
+    flatters = "its rate is chosen in its only seed, which flatters"
+    assert moves(runs[0], runs[0]).loc[OWN, "caution"] == flatters
+    assert moves(runs[0], runs[1]).loc[OWN, "caution"] == f"first run: {flatters}"
+    assert moves(runs[1], runs[1]).loc[OWN, "caution"] == ""
+
+
+@pytest.mark.parametrize(
+    ("rates", "words"),
+    [
+        (["0.0003", "0.001", "0.003"], "averaged over 3 learning rates"),
+        (["0.001", "0.003", "0.01"], "averaged over learning rates 0.001 and 0.003"),
+        (["0.001", "0.01"], "at learning rate 0.001 alone"),
+    ],
+)
+def test_rates_are_those_of_the_pairs_that_both_runs_have(rates: list[str], words: str) -> None:
+    first = training_run(GRID, loss=lambda _: 2.5)
+    second = training_run({**GRID, LEARNING_RATE: rates}, loss=lambda _: 2.5)
+    named = dict(zip(map(tuple, first.cells[[*GRID]].to_numpy()), first.cells["cell"], strict=True))
+    new = {
+        cell: named.get((placement, rate), f"{cell[:-2]}e{cell[-1]}")
+        for cell, placement, rate in second.cells[["cell", *GRID]].itertuples(index=False)
+    }
+    second = replace(
+        second,
+        **{
+            name: (table := getattr(second, name)).assign(cell=table["cell"].map(new))
+            for name in ("cells", "trials", "metrics", "profiles")
+        },
+    )
+    table = moves(first, second)
+    assert table.loc[AVERAGED, "how"] == PAIRED
+    assert table.loc[AVERAGED, "rates"] == words
+    apart = moves(first, other_cells(second))
+    own = {3: "averaged over 3 learning rates"}.get(len(rates))
+    assert apart.loc[AVERAGED, "how"] == APART
+    assert OWN not in table.index or table.loc[OWN, "rates"] == ""
+    if rates == GRID[LEARNING_RATE]:
+        assert apart.loc[AVERAGED, "rates"] == own
+    else:
+        assert apart.loc[AVERAGED, "rates"].startswith("first run averaged over ")

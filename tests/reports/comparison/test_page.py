@@ -89,8 +89,8 @@ def test_a_longer_run_of_the_same_is_said_to_hold_the_same() -> None:
     }
     comparison = compare_runs(*named(replace(longer, **of_seeds), longer))
     assert [finding.text for finding in comparison.findings] == [
-        "Exactly the same in both runs: 1 effect on primary metrics (no seed changes them, or they "
-        "differ in no pair and seed that both runs have)."
+        "The same over the pairs and seeds that both runs have: 1 effect on primary metrics (one "
+        "of the runs has others, too, with which its own effect may be another)."
     ]
     assert "all 6 values that both hold and that can be compared are the same in both." in summary(
         comparison
@@ -160,26 +160,24 @@ def test_times_are_not_compared_across_environments_and_that_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "words"),
+    ("other", "why"),
     [
-        (training_run(),
-         "averaged over 3 learning rates in both runs, but for what is told of each setting at its "
-         "own best rate, on metrics such as training.final_loss_at_best_rate."),
-        (training_run({**TRAINING_GRID, LEARNING_RATE: ["0.0003", "0.001"]}),
-         "averaged over 3 learning rates in the first run and averaged over 2 learning rates in "
-         "the second; each setting at its own best rate is not compared, as the runs try different "
-         "learning rates."),
-        (training_run({"placement": ["pre", "post"]}),
-         "averaged over 3 learning rates in the first run and at one learning rate, 0.001 in the "
-         "second; each setting at its own best rate is not compared, as one of the runs does not "
-         "try several learning rates for each setting."),
+        (TRAINING_GRID, ""),
+        ({**TRAINING_GRID, LEARNING_RATE: ["0.0003", "0.001"]},
+         "the runs try different learning rates"),
+        ({"placement": ["pre", "post"]},
+         "one of the runs does not try several learning rates for each setting"),
+        ({"norm": ["layernorm", "rmsnorm"], LEARNING_RATE: TRAINING_GRID[LEARNING_RATE]},
+         "no factor but the rate is in both"),
     ],
-    ids=["the same rates", "others", "one rate"],
+    ids=["the same rates", "other rates", "one rate", "other factors"],
 )  # fmt: skip
-def test_two_trainings_say_at_which_rates_they_are_compared(other: Frames, words: str) -> None:
-    compared = compare_runs(*named(training_run(), other))
-    assert compared.alerts == [f"Effects on trainings are {words}"]
-    assert compare_runs(*named(default_run(seeds=2), default_run(seeds=2))).alerts == []
+def test_it_is_said_why_nothing_is_compared_at_the_best_rates(
+    other: dict[str, list[str]], why: str
+) -> None:
+    compared = compare_runs(*named(training_run(), training_run(other)))
+    said = f"Each setting at its own best learning rate is not compared, as {why}."
+    assert compared.alerts == ([said] if why else [])
 
 
 def test_what_is_said_against_an_effect_stands_beside_its_move() -> None:
