@@ -29,8 +29,9 @@ class Glance:
 class Finding:
     """A claim, what supports it, and the figures; a figure that it does not have is None.
 
-    ``glance`` is of what leads on its metric alone; ``exact`` says that no seed changes the metric,
-    so that it was known before anything ran.
+    ``glance`` is of what leads on its metric alone; ``levels`` are the factors and levels of a
+    claim about several; ``exact`` says that no seed changes the metric, so that it was known before
+    anything ran.
 
     ``estimate``, ``low`` and ``high`` are as in the table of effects: a ratio or a difference.
     """
@@ -51,6 +52,7 @@ class Finding:
     n_dropped: int | None = None
     exact: bool = False
     glance: Glance | None = None
+    levels: tuple[tuple[str, str], ...] = ()
 
     @property
     def text(self) -> str:

@@ -69,6 +69,7 @@ def noise(primary: pd.DataFrame, beside: Cautions) -> Iterator[Finding]:
                     metric=str(metric),
                     n_dropped=n_dropped,
                     exact=bool(group["exact"].all()),
+                    levels=tuple(zip(group["factor"], group["level"], strict=True)),
                 )
 
 

@@ -224,7 +224,8 @@ def shared_sentence(shared: Shared) -> str:
     """What two runs have in common, in sentences."""
     told = [
         f"{counted(shared.n_cells, 'cell')} and {counted(shared.n_seeds, 'seed')} are in both runs",
-        f"{shared.n_first:,} cells are in the first alone, {shared.n_second:,} in the second alone",
+        f"{counted(shared.n_first, 'cell')} {'is' if shared.n_first == 1 else 'are'} in the first "
+        f"alone, {shared.n_second:,} in the second alone",
     ]
     total = shared.n_alike + shared.n_other
     if total:

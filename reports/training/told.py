@@ -171,12 +171,11 @@ def _rates(finding: Finding, compared: "Compared") -> str:
         of_pair = (finding.factor, finding.level or "")
         had = rates.of(metric, *of_pair, finding.factor_2 or "", finding.level_2 or "")
         return in_words(had, n_all) if had else ""
-    if finding.kind != NOISE:
-        return ""
-    told = {in_words(had, n_all) for of_one in rates.of_levels([metric]).values() for had in of_one}
+    of_each = {rates.of(metric, factor, level) for factor, level in finding.levels}
+    told = {in_words(had, n_all) for had in of_each if had}
     if len(told) != 1:
         return ""
-    of = "levels of other factors " if LEARNING_RATE in compared.frames.cells else ""
+    of = "levels of other factors " if () in of_each else ""  # beside those of the rate itself
     return f"{of}{told.pop()}"
 
 

@@ -102,6 +102,8 @@ def test_what_is_inside_noise_says_it_too() -> None:
     assert [f.support for f in inside] == [
         "3 seeds; levels of other factors averaged over 3 learning rates"
     ]
+    alone = training_run({LEARNING_RATE: RATES}, seeds=3, loss=lambda _: 2.5)
+    assert not any("averaged over" in text for text in texts(told(alone)))
 
 
 def test_interactions_are_at_the_rates_of_their_four_cells() -> None:
