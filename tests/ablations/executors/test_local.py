@@ -75,7 +75,6 @@ def test_an_exception_costs_its_trial_alone() -> None:
         ("interrupt", "failed", "KeyboardInterrupt"),
         ("unreadable", "failed", "Unreadable: (its text cannot be read)"),
         (f"signal {signal.SIGSTOP:d}", "timeout", "stopped after its time limit of 1 s"),
-        ("close", "crashed", f"its worker process ended with exit code {errno.EBADF}"),
         ("large", "done", ""),
     ],
 )
@@ -83,6 +82,17 @@ def test_a_trial_that_misbehaves_costs_itself_alone(trial: str, state: str, mess
     outcomes = run([trial, "fine"], work.misbehave, workers=1, timeout=1.0)
     assert (outcomes[trial].state, outcomes[trial].message) == (state, message)
     assert (outcomes["fine"].state, outcomes["fine"].result) == ("done", "fine")
+
+
+def test_a_trial_that_closes_the_pipes_of_its_worker_costs_itself_alone() -> None:
+    outcomes = run(["close", "fine"], work.misbehave, workers=1)
+    assert outcomes["close"].state == "crashed"
+    # Its guard against a lost parent ends it, too, if it sees its own pipe closed before that.
+    assert outcomes["close"].message in {
+        f"its worker process ended with exit code {errno.EBADF}",
+        "its worker process was killed by SIGKILL",
+    }
+    assert outcomes["fine"].result == "fine"
 
 
 def test_the_copy_of_a_process_that_forks_ends(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_workers_use_the_threads_asked_for(cluster: Nodes) -> None:
 def test_trials_that_misbehave_end_as_with_local_workers(cluster: Nodes) -> None:
     trials = [
         "fine", "exit 3", "exit 0", f"signal {signal.SIGKILL:d}", f"signal {signal.SIGSEGV:d}",
-        "hang", "hang-locked", "system-exit", "interrupt", "unreadable", "lambda", "close", "large",
+        "hang", "hang-locked", "system-exit", "interrupt", "unreadable", "lambda", "large",
     ]  # fmt: skip
     there = run(trials, work.misbehave, timeout=2.0)
     here = {
