@@ -9,7 +9,7 @@ from reports.frames import Frames
 from reports.latex import latex
 from reports.markdown import markdown
 from reports.marks import mark_alerts
-from reports.page import MAX_FINDINGS, lead, render, unfinished
+from reports.page import lead, render, unfinished
 from reports.paper import PaperTable, paper_tables
 from reports.parquet import write_parquet
 from reports.tables import run_tables, write_tables
@@ -88,7 +88,7 @@ def run_in_markdown(frames: Frames, compared: Compared) -> str:
         title=frames.name,
         lead=lead(frames),
         alerts=[*unfinished(frames), *mark_alerts(frames)],
-        findings=all_findings(frames, compared, compared.beside, compared.joint)[:MAX_FINDINGS],
+        findings=all_findings(frames, compared, compared.beside, compared.joint),
         tables=tables_of(frames, compared),
     )
 

@@ -159,6 +159,9 @@ def where(frames: Frames, measure: str, marked: pd.DataFrame) -> str:
         return f"{'all' if n > 1 else 'the one'} in the cell {short(str(label), _LABEL)}"
     found: list[tuple[float, float, str]] = []
     free: list[str] = []
+    whole: list[
+        str
+    ] = []  # levels of which every trial is marked, though few of all marks are theirs
     level = frames.cells.set_index("cell")
     for factor, names in told_levels(frames).items():
         here = level.loc[marked["cell"], factor].value_counts()
@@ -166,6 +169,8 @@ def where(frames: Frames, measure: str, marked: pd.DataFrame) -> str:
         named = False
         for name in ordered_levels(frames, factor):
             inside, total = int(here.get(name, 0)), int(there.get(name, 0))
+            if total and inside == total:
+                whole.append(_share(inside, n, total, factor, names[name]))
             if total and inside >= _MOST * n and inside * n_all > _MORE_OFTEN * n * total:
                 named = True
                 found.append(
@@ -180,7 +185,7 @@ def where(frames: Frames, measure: str, marked: pd.DataFrame) -> str:
     found.sort(key=lambda entry: (-entry[0], -entry[1]))
     told = [text for _, _, text in found[:_MAX_LEVELS]]
     told += free[: _MAX_LEVELS - len(told)]
-    return "; ".join(told) or "spread over the levels of every factor"
+    return "; ".join(told or whole[:_MAX_LEVELS]) or "spread over the levels of every factor"
 
 
 def _share(inside: int, n: int, total: int, factor: str, level: str) -> str:

@@ -78,18 +78,23 @@ def caption_of(
 
 def _rates(frames: Frames, data: Panel, metrics: Sequence[str]) -> Iterator[str]:
     """At which learning rates the trainings are that levels are compared in."""
-    trained = data.info.loc[data.info["measure"] == MEASURE, "metric"]
+    trained = set(data.info.loc[data.info["measure"] == MEASURE, "metric"])
     rates = PairRates(frames, data)
-    of_factor = rates.of_levels([metric for metric in metrics if metric in set(trained)])
-    told = {
-        factor: " or ".join(sorted({in_words(one, len(rates.all)) for one in several}))
-        for factor, several in of_factor.items()
-    }
-    if len(set(told.values())) == 1:
+    told: dict[str, dict[str, list[str]]] = {}  # metrics by factor and what is said
+    for metric in metrics if trained else ():
+        for factor, several in rates.of_levels([metric] if metric in trained else []).items():
+            words = " or ".join(sorted({in_words(one, len(rates.all)) for one in several}))
+            told.setdefault(factor, {}).setdefault(words, []).append(metric)
+    alike = {words for of_factor in told.values() for words in of_factor}
+    if len(alike) == 1:
         itself = f", but for {LEARNING_RATE} itself" if LEARNING_RATE in frames.cells else ""
-        yield f"Trainings are {next(iter(told.values()))}{itself}."
+        yield f"Trainings are {alike.pop()}{itself}."
     elif told:
-        by_factor = [f"{short(factor)} {words}" for factor, words in told.items()]
+        by_factor = [
+            f"{short(factor)} {words}{f' ({listed(on)})' if len(of_factor) > 1 else ''}"
+            for factor, of_factor in told.items()
+            for words, on in of_factor.items()
+        ]
         yield f"Trainings are, by factor: {'; '.join(by_factor)}."
 
 

@@ -17,12 +17,9 @@ from reports.frames import Frames
 from reports.pairs import Contrast, pairs
 from reports.panel import Panel
 from reports.quadruples import quadruples
-from reports.training.names import FINAL_LOSS, LEARNING_RATE, LEARNT
+from reports.training.names import FINAL_LOSS, LEARNING_RATE
 from reports.training.outcomes import learning_rates
 from reports.wording import counted, listed
-
-NAMED = 3
-"""So many rates are named where they are not all of a grid."""
 
 Rates = tuple[str, ...]
 """Levels from small to large."""
@@ -61,7 +58,7 @@ class PairRates:
         """The factors and levels that are compared, but for those of the rate."""
         return [(factor, level) for factor, level, _, _ in self._cells]
 
-    def of_levels(self, metrics: Iterable[str] = (FINAL_LOSS, LEARNT)) -> dict[str, set[Rates]]:
+    def of_levels(self, metrics: Iterable[str] = (FINAL_LOSS,)) -> dict[str, set[Rates]]:
         """By factor: the rates at which its levels are compared on some metrics."""
         found: dict[str, set[Rates]] = {}
         for (factor, level), metric in product(self.levels, metrics):
@@ -71,11 +68,9 @@ class PairRates:
 
     @property
     def only(self) -> str | None:
-        """The rate at which all levels but its own are compared; None where there are several."""
-        several = {
-            rate for of_one in self.of_levels().values() for rates in of_one for rate in rates
-        }
-        return several.pop() if len(several) == 1 else None
+        """The rate at which the final losses of all levels are compared, if it is a single one."""
+        found = {rate for of_one in self.of_levels().values() for rates in of_one for rate in rates}
+        return found.pop() if len(found) == 1 else None
 
     @cached_property
     def _cells(self) -> dict[tuple[str, str, str, str], NDArray[np.intp]]:
@@ -109,10 +104,9 @@ def in_words(rates: Rates, n_all: int) -> str:
     """``at learning rate 0.001 alone``, or over which of a run's ``n_all`` rates is averaged."""
     if len(rates) == 1:
         return f"at learning rate {rates[0]} alone"
-    if len(rates) == n_all or len(rates) > NAMED:
-        of = "" if len(rates) == n_all else f"{len(rates):,} of "
-        return f"averaged over {of}{counted(n_all, 'learning rate')}"
-    return f"averaged over learning rates {listed(list(rates), NAMED)}"
+    if len(rates) == n_all:
+        return f"averaged over {counted(n_all, 'learning rate')}"
+    return f"averaged over learning rates {listed(list(rates), n_all)}"
 
 
 def _by_names(

@@ -29,9 +29,9 @@ READ_RATES = (
     "√(1 + n/(n − 1)) times (Nadeau and Bengio 2003)."
 )
 READ_ONE_RATE = (
-    "Levels{others} are compared at one learning rate, {rate}. One may win there only since that "
-    "rate suits it: to compare each at its own best rate, make {factor} a factor with several "
-    "levels, in a design that has every combination with it."
+    "Losses of levels{others} are compared at one learning rate, {rate}. One may win there only "
+    "since that rate suits it: to compare each at its own best rate, make {factor} a factor with "
+    "several levels, in a design that has every combination with it."
 )
 READ_SENSITIVITY = (
     "Sensitivity to the learning rate is the mean over the rates tried of min(loss, loss at "

@@ -8,10 +8,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reports.frames import Frames
-from reports.training.names import LOSS_CURVE
+from reports.training.names import FREQUENCY_LOSS, LOSS_CURVE
 
-FALLING, LEVEL, UNKNOWN = 1, 0, -1
-"""What is told of a trial's loss at its end; a curve may be too short to tell."""
+FALLING, LEVEL, FAR, UNKNOWN = 1, 0, 2, -1
+"""What is told of a trial's loss at its end; a curve may be too short to tell. `FAR` is one that
+does not fall, and is far above what knowing the frequencies of tokens alone costs: a schedule that
+ends makes a loss level as well as a plateau does."""
 
 LEAST = 30
 """Points of a curve, so that a tenth of them has three."""
@@ -19,12 +21,15 @@ LEAST = 30
 TIMES = 3.0
 """So many standard errors the last fifth of a curve must lie below the fifth before it."""
 
+FAR_ABOVE = 0.1
+"""So much of the way from the first loss to what frequencies cost is left where it is far."""
+
 LEAST_FALL = 0.01
 """So much of all that the loss changed must lie between the two."""
 
 
 def still_falling(frames: Frames, trials: pd.DataFrame) -> NDArray[np.int8]:
-    """(T,) whether the loss of each trial was `FALLING` when it ended, `LEVEL`, or `UNKNOWN`.
+    """(T,) what is told of the loss of each trial: `FALLING`, `LEVEL`, `FAR`, or `UNKNOWN`.
 
     It was falling where it is lower in the last fifth of its curve than in the fifth before it, by
     `TIMES` standard errors and `LEAST_FALL`, and in the last tenth than in the tenth before that,
@@ -40,11 +45,15 @@ def still_falling(frames: Frames, trials: pd.DataFrame) -> NDArray[np.int8]:
     table = curves.pivot(index=["cell", "seed"], columns="step", values="value")
     values = table.sort_index(axis=1).reindex(wanted).to_numpy(dtype=np.float64)  # (T, steps)
     n_points = np.isfinite(values).sum(axis=1)
+    costs = frames.metrics[frames.metrics["metric"] == FREQUENCY_LOSS]
+    known = costs.set_index(["cell", "seed"])["value"].reindex(wanted).to_numpy(dtype=np.float64)
     told = np.full(len(trials), UNKNOWN, dtype=np.int8)
     for n in np.unique(n_points[n_points >= LEAST]):
         rows = n_points == n
         found = values[rows]
-        told[rows] = _falls(found[np.isfinite(found)].reshape(-1, int(n)))
+        curves = found[np.isfinite(found)].reshape(-1, int(n))
+        level = np.where(_far(curves, known[rows]), FAR, LEVEL)
+        told[rows] = np.where(_falls(curves), FALLING, level)
     return told
 
 
@@ -56,6 +65,12 @@ def _falls(curves: NDArray[np.float64]) -> NDArray[np.bool_]:
     all_of_it = np.abs(curves[:, 0] - curves[:, -(n // 5) :].mean(axis=1))
     enough = (drop > TIMES * error) & (drop > LEAST_FALL * all_of_it)
     return np.asarray(enough & (lately > error_lately), dtype=bool)
+
+
+def _far(curves: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """(T,) of curves (T, P) and what frequencies cost (T,); False where that is not known."""
+    left = curves[:, -(curves.shape[1] // 10) :].mean(axis=1) - cost
+    return np.asarray(left > FAR_ABOVE * np.abs(curves[:, 0] - cost), dtype=bool)
 
 
 def _drop(

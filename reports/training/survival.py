@@ -15,7 +15,7 @@ from reports.training.names import LEARNING_RATE, MEASURE
 from reports.training.outcomes import RAN, STATES, learning_rates, outcomes, tally
 from reports.training.pair_rates import PairRates
 from reports.training.settings import settings_without
-from reports.training.still_falling import FALLING, UNKNOWN, still_falling
+from reports.training.still_falling import FALLING, FAR, UNKNOWN, still_falling
 from reports.wording import counted
 
 MAX_SETTINGS = 100
@@ -108,19 +108,23 @@ def survival_finding(frames: Frames, rates: PairRates | None = None) -> Finding 
     if rates.only:
         others = "levels of other factors" if LEARNING_RATE in frames.cells else "levels"
         told.append(
-            f"{others} are compared at one learning rate, {rates.only}, which may suit some better"
+            f"losses of {others} are compared at one learning rate, {rates.only}, which may suit "
+            "some better"
         )
     return Finding(kind=TRAINING, claim="; ".join(told))
 
 
 def _unfinished(frames: Frames, stalled: pd.DataFrame) -> Iterator[str]:
-    """What is said of stalled trials that may have had too few steps."""
+    """What is said of stalled trials that may have had too few steps, or ended nowhere near."""
     falls = still_falling(frames, stalled)
-    of = {FALLING: stalled[falls == FALLING], UNKNOWN: stalled[falls == UNKNOWN]}
-    which = {state: "all of these" if len(those) == len(stalled) else f"{len(those):,} of these"
-             for state, those in of.items()}  # fmt: skip
-    if len(of[FALLING]):
-        at = where(frames, MEASURE, of[FALLING]) if len(of[FALLING]) < len(stalled) else ""
-        yield f"the loss of {which[FALLING]} was still falling when they ended{at and f', {at}'}"
-    if len(of[UNKNOWN]):
-        yield f"{which[UNKNOWN]} had too few steps to tell whether their loss was still falling"
+    for state, claim in (
+        (FALLING, "the loss of {which} was still falling when they ended"),
+        (UNKNOWN, "{which} had too few steps to tell whether their loss was still falling"),
+        (FAR, "{which} ended, no longer falling, far above what knowing frequencies alone costs"),
+    ):
+        those = stalled[falls == state]
+        if len(those):
+            every = len(those) == len(stalled)
+            which = "all of these" if every else f"{len(those):,} of these"
+            at = "" if every else f", {where(frames, MEASURE, those)}"
+            yield claim.format(which=which) + at

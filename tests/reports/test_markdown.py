@@ -12,9 +12,12 @@ from markdown_it.token import Token
 
 from reports.formats import run_in_markdown
 from reports.markdown import markdown_text
+from reports.page import MAX_FINDINGS
 from reports.training.compared import compare
+from reports.training.told import all_findings
 from reports.visible import HIDDEN, visible
 from tests.reports.simulated import default_run, empty_run, make_frames
+from tests.reports.simulated_training import TRAINING_GRID, training_run
 from tests.reports.test_page import EVIL
 
 PARSER = MarkdownIt("commonmark").enable("table")
@@ -82,6 +85,17 @@ def test_a_run_is_a_heading_its_findings_and_its_tables() -> None:
     ]
     assert table[1] == ["norm", "", "", ""]
     assert table[2][0] == "layernorm (baseline)"
+
+
+def test_every_finding_is_there() -> None:
+    run = training_run({"norm": ["a", "b"], **TRAINING_GRID})
+    compared = compare(run)
+    text = run_in_markdown(run, compared)
+    found = all_findings(run, compared, compared.beside, compared.joint)
+    assert len(found) > MAX_FINDINGS
+    tokens = PARSER.parse(text)
+    assert sum(token.type == "list_item_open" for token in tokens) >= len(found)
+    assert f"\n{len(found)}. " in text
 
 
 def test_the_best_is_bold() -> None:

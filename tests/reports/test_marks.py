@@ -68,6 +68,14 @@ def test_every_trial_and_none_in_particular(frames: Frames) -> None:
     assert said(replace(frames, trials=trials)) == "spread over the levels of every factor"
 
 
+def test_a_level_that_is_marked_whole_is_named_though_most_marks_are_elsewhere() -> None:
+    frames = make_frames({"norm": ["a", "b"], "rate": ["1", "2", "3"]}, {"x": np.ones((6, 4))})
+    whole = frames.trials["cell"].isin(frames.cells["cell"][frames.cells["rate"] == "3"])
+    some = frames.trials["seed"] == 0
+    trials = frames.trials.assign(marks=np.where(whole | some, "vanishing", ""))
+    assert said(replace(frames, trials=trials)) == "8 of 12 with rate = 3 (each of its trials)"
+
+
 def test_trials_that_did_not_end_are_not_counted_as_unmarked(frames: Frames) -> None:
     run = marked(frames, loss="sum")
     rest = ~run.trials["marks"].astype(bool)

@@ -41,7 +41,7 @@ def clearly(levels: Levels) -> float:
         (("0.001",), 1, "at learning rate 0.001 alone"),
         (("0.001", "0.003"), 3, "averaged over learning rates 0.001 and 0.003"),
         (("1", "2", "3"), 3, "averaged over 3 learning rates"),
-        (("1", "2", "3", "4"), 6, "averaged over 4 of 6 learning rates"),
+        (("1", "2", "3", "4"), 6, "averaged over learning rates 1, 2, 3 and 4"),
     ],
 )
 def test_in_words(rates: Rates, n_all: int, words: str) -> None:
@@ -72,13 +72,32 @@ def test_findings_say_the_rates_of_the_pairs_that_are_left() -> None:
     (shown,) = [f for f in found if f.factor == "placement" and f.metric == FINAL_LOSS]
     assert shown.support.endswith("; at learning rate 0.003 alone")
     assert texts(found)[0].endswith(
-        "; levels of other factors are compared at one learning rate, 0.003, which may suit some "
-        "better."
+        "; losses of levels of other factors are compared at one learning rate, 0.003, which may "
+        "suit some better."
     )
     assert not any("nothing is said" in text for text in texts(found))
     captions = [table.caption for table in tables_of(run, compare(run))]
     assert len(captions) == 1
     assert "Trainings are at learning rate 0.003 alone, but for training" in captions[0]
+
+
+def test_what_is_said_of_survivors_is_at_their_rates() -> None:
+    lost = [({"placement": "post", LEARNING_RATE: "0.003"}, seed) for seed in range(5)]
+    found = told(training_run(GRID, seeds=5, loss=clearly, noise=0.01, diverged=lost))
+    (open_,) = [f for f in found if f.factor == "placement" and f.metric == FINAL_LOSS]
+    assert "Among the survivors alone" in open_.claim
+    assert open_.support == "survivors averaged over learning rates 0.0003 and 0.001"
+
+
+def test_a_table_says_by_metric_what_is_at_other_rates() -> None:
+    lost = [({"placement": "post", LEARNING_RATE: "0.003"}, seed) for seed in range(3)]
+    run = training_run(GRID, diverged=lost)
+    captions = [table.caption for table in tables_of(run, compare(run))]
+    assert (
+        "Trainings are, by factor: placement averaged over learning rates 0.0003 and 0.001 "
+        "(training.final_loss and training.held_out_loss); placement averaged over 3 learning "
+        "rates (training.learnt)."
+    ) in captions[0]
 
 
 def test_factors_at_several_rates_are_told_apart() -> None:

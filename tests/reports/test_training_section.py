@@ -134,7 +134,7 @@ def test_without_rates_to_choose_from_there_are_survival_and_predictions_alone(
     assert [made.best_rates, made.effects, made.exploratory, made.common] == [None] * 4
     assert len(made.notes) == notes
     others = " of other factors" if LEARNING_RATE in grid else ""
-    first = f"Levels{others} are compared at one learning rate, 0.001. "
+    first = f"Losses of levels{others} are compared at one learning rate, 0.001. "
     assert all(note.startswith(first) for note in made.notes)
     write(frames, tmp_path, date=DATE)
     tables = {path.stem for path in (tmp_path / "tables").iterdir()}

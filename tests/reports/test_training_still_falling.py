@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from reports import Frames
-from reports.training.names import LOSS_CURVE
-from reports.training.still_falling import FALLING, LEVEL, UNKNOWN, still_falling
+from reports.training.names import FREQUENCY_LOSS, LOSS_CURVE
+from reports.training.still_falling import FALLING, FAR, LEVEL, UNKNOWN, still_falling
 from reports.training.survival import survival_finding
 from tests.reports.simulated_training import training_run
 
@@ -68,6 +68,26 @@ def test_what_fell_and_then_stayed_is_level() -> None:
         run = replace(run, profiles=run.profiles.assign(value=np.tile(values, n)))
         found.append(still_falling(run, run.trials.head(1))[0] == FALLING)
     assert np.mean(found) < 0.3  # nothing fell in the last quarter
+
+
+def test_what_is_level_far_from_where_it_would_stall_is_told_apart() -> None:
+    unknown = with_curves(0.0)  # level at 4
+    values = unknown.profiles["value"].where(unknown.profiles["step"] > 0, 5.6)
+    unknown = replace(unknown, profiles=unknown.profiles.assign(value=values))
+    assert (still_falling(unknown, unknown.trials) == LEVEL).all()
+    costs = unknown.trials[["cell", "seed"]].assign(metric=FREQUENCY_LOSS, value=3.26)
+    run = replace(unknown, metrics=pd.concat([unknown.metrics, costs], ignore_index=True),
+                  metric_info=with_metric(unknown, FREQUENCY_LOSS))  # fmt: skip
+    assert (still_falling(run, run.trials) == FAR).all()
+    assert "; all of these ended, no longer falling, far above what knowing " in claim(run)
+    near = replace(run, profiles=run.profiles.assign(value=values.where(values > 5, values - 0.6)))
+    assert (still_falling(near, near.trials) == LEVEL).all()
+
+
+def with_metric(run: Frames, name: str) -> pd.DataFrame:
+    """What metrics are, with one more that is as the first of them."""
+    info = run.metric_info
+    return pd.concat([info, info.head(1).assign(metric=name, primary=False)], ignore_index=True)
 
 
 def test_a_fall_that_is_next_to_nothing_is_none() -> None:

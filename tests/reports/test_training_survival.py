@@ -90,7 +90,9 @@ def test_where_trials_stalled_and_diverged_is_said() -> None:
     assert finding.text == (
         "training: 8 trials learnt, 5 stalled, 1 diverged, 1 failed, 3 not run; stalled: all 5 "
         "with placement = post (of its 9 trials); none with training.learning_rate = 0.0003; "
-        "diverged: the one in the cell placement=post training.learning_rate=0.003."
+        "diverged: the one in the cell placement=post training.learning_rate=0.003; losses of "
+        "levels of other factors are compared at one learning rate, 0.0003, which may suit some "
+        "better."
     )
     plain = survival_finding(training_run({"placement": ["pre"]}))
     assert plain is not None

@@ -46,7 +46,8 @@ def test_each_finding_says_which_rate_it_is_at(findings: list[Finding]) -> None:
     assert texts([own]) == [
         "Each at its own best learning rate, training.final_loss_at_best_rate: placement = post "
         "instead of pre changes it by +0.304 nats, 12.2 % more (adjusted 95 % interval +0.267 to "
-        "+0.341; 1 pair, 5 seeds; best rate at the edge of the grid in 1 of 2 settings)."
+        "+0.341; 1 pair, 5 seeds; best rate at the edge of the grid in 1 of 1 setting with "
+        "placement = post, 0 of 1 with pre)."
     ]
     (mean,) = [
         f for f in findings
@@ -64,8 +65,8 @@ def test_at_a_single_rate_every_finding_says_so() -> None:
 
     found = told(training_run({"placement": ["pre", "post"]}, seeds=5, loss=loss, noise=0.01))
     assert texts(found)[0] == (
-        "training: 10 trials learnt; levels are compared at one learning rate, 0.001, which may "
-        "suit some better."
+        "training: 10 trials learnt; losses of levels are compared at one learning rate, 0.001, "
+        "which may suit some better."
     )
     shown = [f for f in found if f.kind == "most"]
     assert [f.metric for f in shown] == ["training.final_loss", "training.held_out_loss"]
@@ -89,7 +90,27 @@ def test_one_at_a_time_is_at_the_rate_of_the_baseline_alone() -> None:
     made = training_section(run, found)
     assert made is not None
     (note,) = made.notes
-    assert note.startswith("Levels of other factors are compared at one learning rate, 0.0003. ")
+    assert note.startswith(
+        "Losses of levels of other factors are compared at one learning rate, 0.0003. "
+    )
+
+
+def test_no_effect_at_the_best_rates_says_whose_are_at_the_edge() -> None:
+    def loss(levels: Levels) -> float:  # post would want a higher rate than there is
+        rate = GRID["training.learning_rate"].index(levels["training.learning_rate"])
+        return (2.6, 2.55, 2.5)[rate] if levels["placement"] == "post" else (2.6, 2.5, 2.6)[rate]
+
+    found = told(training_run(GRID, seeds=5, loss=loss, noise=0.01))
+    words = (
+        "best rate at the edge of the grid in 1 of 1 setting with placement = post, 0 of 1 with pre"
+    )
+    (inside,) = [
+        f for f in found if f.kind == "noise" and f.metric == "training.final_loss_at_best_rate"
+    ]
+    assert inside.support == f"5 seeds; {words}"
+    turned = [f for f in found if f.kind == "rates"]
+    assert turned
+    assert all(f.support.endswith(f"; {words}") for f in turned)
 
 
 def test_both_are_one_list_the_largest_first(findings: list[Finding]) -> None:
@@ -137,7 +158,8 @@ def test_one_seed_is_told_to_be_optimistic() -> None:
         "Each at the learning rate that is best in its only seed, which is optimistic, "
         "training.final_loss_at_best_rate: placement = post instead of pre differed by −0.00659 "
         "nats, 0.240 % less in the only seed (1 pair, 1 seed; one seed: no interval can be given; "
-        "best rate at the edge of the grid in 2 of 2 settings)."
+        "best rate at the edge of the grid in 1 of 1 setting with placement = post, 1 of 1 with "
+        "pre)."
     ]
     assert mean == [
         "training.final_loss: placement = post instead of pre differed by +0.0699 nats, 2.31 % "

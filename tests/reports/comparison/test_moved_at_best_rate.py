@@ -153,3 +153,12 @@ def test_rates_are_those_of_the_pairs_that_both_runs_have(rates: list[str], word
         assert apart.loc[AVERAGED, "rates"] == own
     else:
         assert apart.loc[AVERAGED, "rates"].startswith("first run averaged over ")
+
+
+def test_as_many_rates_that_are_others_are_not_told_as_the_same() -> None:
+    first = training_run(GRID, loss=lambda _: 2.5)
+    second = training_run({**GRID, LEARNING_RATE: ["0.001", "0.003", "0.01"]}, loss=lambda _: 2.5)
+    assert moves(first, other_cells(second)).loc[AVERAGED, "rates"] == (
+        "first run averaged over learning rates 0.0003, 0.001 and 0.003, second run averaged over "
+        "learning rates 0.001, 0.003 and 0.01"
+    )
