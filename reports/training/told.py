@@ -39,7 +39,7 @@ _ORDER = (RATES, MOST, DEPENDS, EFFECT, INTERACTION, UNDECIDED, NOISE, EXPLORATO
 Place = tuple[bool, bool, float]
 _FIRST: Place = (False, False, 0.0)
 _OF_EFFECTS = (MOST, DEPENDS, EFFECT, INTERACTION, UNDECIDED)
-_AT_EDGE = (*_OF_EFFECTS, NOISE)
+_AT_EDGE = (*_OF_EFFECTS, NOISE, RATES)
 
 MAX_EDGES = 3
 """Levels of which one finding tells where their best rates are."""
@@ -54,10 +54,10 @@ def all_findings(
 
     How a training's trials ended comes first, but for a placebo's warning: a level under which
     trials stall is told there, whatever few seeds can show of its effect. Effects on what is
-    trained say at which learning rates they were seen. Where a run varies the
-    learning rate, the rest is what its levels do averaged over the rates, and what they do with
-    each setting at its own best rate; each finding says which. Before them come effects that are
-    others in one of the two.
+    trained say at which learning rates they were seen. Where a run varies the learning rate, the
+    rest is what its levels do averaged over the rates, and what they do with each setting at its
+    own best rate; each finding says which. Before them come effects that are others in one of the
+    two.
 
     Args:
         frames: The run.
@@ -137,9 +137,7 @@ def findings_at_best_rate(effects: pd.DataFrame, at_best: "AtBestRate") -> list[
     def told(one: Finding) -> Finding:
         # A claim begins with the name of its metric, or with a word.
         first = one.claim[:1] if one.metric else one.claim[:1].lower()
-        support = "; ".join(
-            filter(None, [one.support, _edge(one, edges, measures) if one.kind in _AT_EDGE else ""])
-        )
+        support = "; ".join(filter(None, [one.support, _edge(one, edges, measures)]))
         return replace(one, claim=f"Each {how}, {first}{one.claim[1:]}", support=support)
 
     return [told(one) for one in findings]
@@ -163,7 +161,7 @@ def _edges(at_best: "AtBestRate") -> Edges:
 
 def _edge(finding: Finding, edges: Edges, measures: Mapping[str, str]) -> str:
     """How many of a finding's settings have their best rate at an edge of the grid, by level."""
-    if measures.get(finding.metric or "") != AT_BEST_RATE:
+    if finding.kind not in _AT_EDGE or measures.get(finding.metric or "") != AT_BEST_RATE:
         return ""
     several = finding.levels or [(finding.factor or "", finding.level or "")]
     told = []
@@ -199,7 +197,8 @@ def _rates(finding: Finding, compared: "Compared") -> str:
     if finding.kind in _OF_EFFECTS and finding.factor:
         of_pair = (finding.factor, finding.level or "")
         had = rates.of(metric, *of_pair, finding.factor_2 or "", finding.level_2 or "")
-        who = "survivors " if finding.kind == UNDECIDED and finding.n_dropped else ""
+        # An effect that lost trials has a sentence on those that survived, and no other support.
+        who = "survivors " if finding.kind == UNDECIDED and not finding.support else ""
         return f"{who}{in_words(had, n_all)}" if had else ""
     of_each = {rates.of(metric, factor, level) for factor, level in finding.levels}
     told = {in_words(had, n_all) for had in of_each if had}

@@ -89,6 +89,13 @@ def test_what_is_said_of_survivors_is_at_their_rates() -> None:
     assert open_.support == "survivors averaged over learning rates 0.0003 and 0.001"
 
 
+def test_a_single_seed_of_a_pair_that_is_left_is_no_survivor() -> None:
+    run = skipped(training_run(GRID, seeds=1, loss=clearly), post_at("0.0003", "0.001"))
+    (one,) = [f for f in told(run) if f.factor == "placement" and f.metric == FINAL_LOSS]
+    assert one.kind == "undecided"
+    assert one.support.endswith("; at learning rate 0.003 alone")
+
+
 def test_a_table_says_by_metric_what_is_at_other_rates() -> None:
     lost = [({"placement": "post", LEARNING_RATE: "0.003"}, seed) for seed in range(3)]
     run = training_run(GRID, diverged=lost)
