@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -167,12 +168,13 @@ def test_where_the_cluster_is_lost_the_run_ends_in_words(home: Path, tmp_path: P
         cluster.kill()
         assert {way: run.wait(timeout=200) for way, run in runs.items()} == dict.fromkeys(WAYS, 3)
     last = {way: log.read_text().splitlines()[-1] for way, log in logs.items()}
-    assert last == {
-        "address": f"the Ray cluster is lost (nobody answers at {cluster.address}: [Errno 111] "
-        "Connection refused); the trials left have not been run",
-        "client": "the Ray cluster is lost (ConnectionError: Client is shutting down.); the trials "
-        "left have not been run",
-    }
+    assert last["address"] == (
+        f"the Ray cluster is lost (nobody answers at {cluster.address}: [Errno 111] Connection "
+        "refused); the trials left have not been run"
+    )
+    # Ray's client has its own words for it, which differ by what it was about.
+    lost = r"the Ray cluster is lost \(ConnectionError: .+\); the trials left have not been run"
+    assert re.fullmatch(lost, last["client"])
 
 
 @pytest.mark.skipif(not machines.possible(), reason="this system makes no network of its own")
