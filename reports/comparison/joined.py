@@ -12,7 +12,9 @@ from reports.panel import Panel
 
 def in_order_of(one: Panel, other: Panel) -> Panel:
     """The second panel with its metrics in the order of the first; both have the same."""
-    return other.at(pd.Index(other.info["metric"]).get_indexer(pd.Index(one.info["metric"])))
+    order = pd.Index(other.info["metric"]).get_indexer(pd.Index(one.info["metric"]))
+    assert (order >= 0).all()
+    return other.at(order)
 
 
 def joint(one: Panel, other: Panel) -> Panel:

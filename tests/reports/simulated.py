@@ -1,6 +1,6 @@
 """Runs that never happened, with known effects: frames for the tests of this folder."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -126,22 +126,27 @@ def set_state(
     )
 
 
+def each_table(frames: Frames, change: Callable[[pd.DataFrame], pd.DataFrame]) -> Frames:
+    """The same run with something done to each table that has a row or more for a cell."""
+    return replace(
+        frames,
+        cells=change(frames.cells),
+        trials=change(frames.trials),
+        metrics=change(frames.metrics),
+        profiles=change(frames.profiles),
+    )
+
+
+def only_cells(frames: Frames, cells: "pd.Series[str]") -> Frames:
+    """The same run with some of its cells."""
+    return each_table(frames, lambda t: t[t["cell"].isin(cells)].reset_index(drop=True))
+
+
 def one_at_a_time(frames: Frames) -> Frames:
     """The baseline's cell, and those that differ from it in one factor."""
     baseline = frames.factors[frames.factors["baseline"]].set_index("factor")["level"]
     away = sum((frames.cells[name] != level).astype(int) for name, level in baseline.items())
-    cells = frames.cells[away <= 1].reset_index(drop=True)
-
-    def kept(frame: pd.DataFrame) -> pd.DataFrame:
-        return frame[frame["cell"].isin(cells["cell"])].reset_index(drop=True)
-
-    return replace(
-        frames,
-        cells=cells,
-        trials=kept(frames.trials),
-        metrics=kept(frames.metrics),
-        profiles=kept(frames.profiles),
-    )
+    return only_cells(frames, frames.cells["cell"][away <= 1])
 
 
 def default_run(seeds: int = 5, seed: int = 0) -> Frames:

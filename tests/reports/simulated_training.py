@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from reports.frames import Frames
-from reports.pairs import level_codes
 from tests.reports.simulated import INFO_COLUMNS, cells_of, default_run, factors_of
 
 TRAINING_GRID = {
@@ -140,23 +139,6 @@ def training_run(
             ],
             columns=["key", "value", "origin"],
         ),
-    )
-
-
-def one_at_a_time(frames: Frames) -> Frames:
-    """A run of its baseline cell and of those in which a single factor has another level."""
-    away = (level_codes(frames) > 0).sum(axis=1)
-    kept = set(frames.cells["cell"][away <= 1])
-
-    def of_kept(table: pd.DataFrame) -> pd.DataFrame:
-        return table[table["cell"].isin(kept)].reset_index(drop=True)
-
-    return replace(
-        frames,
-        cells=of_kept(frames.cells),
-        trials=of_kept(frames.trials),
-        metrics=of_kept(frames.metrics),
-        profiles=of_kept(frames.profiles),
     )
 
 

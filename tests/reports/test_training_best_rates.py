@@ -10,6 +10,7 @@ import pytest
 from reports import Frames
 from reports.panel import panel
 from reports.training.best_rates import BestRates, best_rates
+from tests.reports.simulated import only_cells
 from tests.reports.simulated_training import INITIAL, training_run
 
 RATES = ["0.0003", "0.001", "0.003"]
@@ -157,16 +158,12 @@ def test_a_single_setting_at_every_rate_is_none_to_compare(how: str) -> None:
 
 def without(frames: Frames, row: int, how: str) -> Frames:
     """The run without a cell, as a component or the design leaves it out."""
-    cell = frames.cells["cell"].iloc[row]
-    kept = {
-        name: table[table["cell"] != cell].reset_index(drop=True)
-        for name in ("cells", "trials", "metrics", "profiles")
-        for table in (getattr(frames, name),)
-    }
-    if how == "skipped":
-        state = frames.trials["state"].where(frames.trials["cell"] != cell, "skipped")
-        kept |= {"cells": frames.cells, "trials": frames.trials.assign(state=state)}
-    return replace(frames, **kept)
+    cell = frames.cells["cell"]
+    kept = only_cells(frames, cell.drop(index=row))
+    if how == "absent":
+        return kept
+    state = frames.trials["state"].where(frames.trials["cell"] != cell.iloc[row], "skipped")
+    return replace(kept, cells=frames.cells, trials=frames.trials.assign(state=state))
 
 
 def test_where_all_diverge_at_all_rates_none_is_best() -> None:

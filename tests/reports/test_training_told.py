@@ -12,8 +12,8 @@ from reports.formats import tables_of
 from reports.training.compared import compare
 from reports.training.section import training_section
 from reports.training.told import all_findings, findings_at_best_rate
-from tests.reports.simulated import default_run
-from tests.reports.simulated_training import TRAINING_GRID, Levels, one_at_a_time, training_run
+from tests.reports.simulated import default_run, one_at_a_time
+from tests.reports.simulated_training import TRAINING_GRID, Levels, training_run
 
 GRID = {"placement": ["pre", "post"], "training.learning_rate": ["0.0003", "0.001", "0.003"]}
 

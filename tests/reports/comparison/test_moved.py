@@ -10,7 +10,7 @@ from scipy import stats
 from reports import Frames
 from reports.comparison.moved import APART, PAIRED, moved_effects, welch
 from reports.training.compared import compare
-from tests.reports.simulated import make_frames, set_state
+from tests.reports.simulated import each_table, make_frames, set_state
 
 NORMS = {"norm": ["a", "b"]}
 TWO = {"norm": ["a", "b"], "size": ["1", "2"]}
@@ -40,17 +40,7 @@ def moves(first: Frames, second: Frames, metrics: list[str]) -> pd.DataFrame:
 
 def other_cells(frames: Frames) -> Frames:
     """The same run with cells of another content, as of another depth."""
-
-    def renamed(frame: pd.DataFrame) -> pd.DataFrame:
-        return frame.assign(cell=["f" + cell[1:] for cell in frame["cell"]])
-
-    return replace(
-        frames,
-        cells=renamed(frames.cells),
-        trials=renamed(frames.trials),
-        metrics=renamed(frames.metrics),
-        profiles=renamed(frames.profiles),
-    )
+    return each_table(frames, lambda t: t.assign(cell=["f" + cell[1:] for cell in t["cell"]]))
 
 
 def differences(frames: Frames) -> np.ndarray:
@@ -227,7 +217,7 @@ def test_without_a_factor_or_metric_in_common_there_is_none() -> None:
     assert moves(make_frames({}, {"x": np.ones((1, 3))}), run(), ["x"]).empty
 
 
-def test_the_same_run_has_not_moves() -> None:
+def test_the_same_run_has_not_moved() -> None:
     row = only_row(moves(run(), run(), ["x"]))
     assert (row["estimate"], row["within_noise"]) == (0.0, True)
 

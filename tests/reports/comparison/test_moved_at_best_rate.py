@@ -13,6 +13,7 @@ from reports.frames import Frames
 from reports.training.compared import compare
 from reports.training.names import BEST_RATE, LEARNING_RATE, SENSITIVITY
 from tests.reports.comparison.test_moved import other_cells
+from tests.reports.simulated import each_table
 from tests.reports.simulated_training import Levels, training_run
 
 GRID = {"placement": ["pre", "post"], LEARNING_RATE: ["0.0003", "0.001", "0.003"]}
@@ -135,22 +136,15 @@ def test_rates_are_those_of_the_pairs_that_both_runs_have(rates: list[str], word
         cell: named.get((placement, rate), f"{cell[:-2]}e{cell[-1]}")
         for cell, placement, rate in second.cells[["cell", *GRID]].itertuples(index=False)
     }
-    second = replace(
-        second,
-        **{
-            name: (table := getattr(second, name)).assign(cell=table["cell"].map(new))
-            for name in ("cells", "trials", "metrics", "profiles")
-        },
-    )
+    second = each_table(second, lambda t: t.assign(cell=t["cell"].map(new)))
     table = moves(first, second)
     assert table.loc[AVERAGED, "how"] == PAIRED
     assert table.loc[AVERAGED, "rates"] == words
     apart = moves(first, other_cells(second))
-    own = {3: "averaged over 3 learning rates"}.get(len(rates))
     assert apart.loc[AVERAGED, "how"] == APART
     assert OWN not in table.index or table.loc[OWN, "rates"] == ""
     if rates == GRID[LEARNING_RATE]:
-        assert apart.loc[AVERAGED, "rates"] == own
+        assert apart.loc[AVERAGED, "rates"] == words
     else:
         assert apart.loc[AVERAGED, "rates"].startswith("first run averaged over ")
 
