@@ -1,7 +1,7 @@
 """A finding: one claim with what supports it."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 MOST, DEPENDS, EFFECT, INTERACTION = "most", "depends", "effect", "interaction"
@@ -53,6 +53,10 @@ class Finding:
     exact: bool = False
     glance: Glance | None = None
     levels: tuple[tuple[str, str], ...] = ()
+
+    def supported(self, by: str) -> "Finding":
+        """The same with more that supports it, if that is anything."""
+        return replace(self, support="; ".join(filter(None, [self.support, by]))) if by else self
 
     @property
     def text(self) -> str:

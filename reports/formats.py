@@ -95,7 +95,8 @@ def run_in_markdown(frames: Frames, compared: Compared) -> str:
 
 def tables_of(frames: Frames, compared: Compared) -> list[PaperTable]:
     """A paper's tables: of the run, and of its settings at their own best learning rates."""
-    tables = paper_tables(frames, compared.data, compared.effects, compared.beside)
+    found = compared.data, compared.effects, compared.beside
+    tables = paper_tables(frames, *found, rates=compared.pair_rates)
     best = compared.at_best
     if best is None:
         return tables

@@ -18,6 +18,7 @@ from reports.placebo import PLACEBO
 from reports.ranking import BUDGET, budget_change
 from reports.records import records
 from reports.supported_best import supported_best
+from reports.training.pair_rates import PairRates
 from reports.wording import change, distinct, short
 
 MAX_METRICS = 3
@@ -52,7 +53,12 @@ class PaperTable:
 
 
 def paper_tables(
-    frames: Frames, data: Panel, effects: pd.DataFrame, beside: Cautions, how: str = ""
+    frames: Frames,
+    data: Panel,
+    effects: pd.DataFrame,
+    beside: Cautions,
+    how: str = "",
+    rates: PairRates | None = None,
 ) -> list[PaperTable]:
     """A table for every few primary metrics, in the order of the run.
 
@@ -62,6 +68,7 @@ def paper_tables(
         effects: `reports.effects.comparisons` of it.
         beside: `reports.cautions.cautions` of it.
         how: What holds for all figures and is no setting, such as a choice of learning rates.
+        rates: The learning rates of its effects on trainings, where they are to be told.
     """
     metrics = [str(name) for name in data.info.loc[data.info["primary"], "metric"]]
     rows = {(row.factor, row.level, row.metric): row for row in records(effects)}
@@ -84,7 +91,7 @@ def paper_tables(
         tables.append(
             PaperTable(
                 label=f"{_slug(frames.name)}{'-at-best-rate' if how else ''}-{len(tables) + 1}",
-                caption=caption_of(frames, data, shown, chosen, entries, how),
+                caption=caption_of(frames, data, shown, chosen, entries, how, rates),
                 columns=(
                     *(_heading(data, metric) for metric in chosen),
                     *(["parameters"] if told else []),

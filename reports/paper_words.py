@@ -10,8 +10,8 @@ from reports.paper_entries import DAGGER, STAR, Entry
 from reports.records import records
 from reports.run_sections import trial_counts
 from reports.sizes import convention_of, scaling
-from reports.training.names import LEARNING_RATE, MEASURE
-from reports.training.pair_rates import PairRates, in_words
+from reports.training.names import LEARNING_RATE
+from reports.training.pair_rates import PairRates
 from reports.wording import PERCENT, counted, listed, short
 
 BETTER = {"higher": ", higher is better", "lower": ", lower is better", "neither": ""}
@@ -24,6 +24,7 @@ def caption_of(
     metrics: Sequence[str],
     entries: Sequence[Entry],
     how: str,
+    rates: PairRates | None,
 ) -> str:
     """The caption of a table.
 
@@ -34,6 +35,7 @@ def caption_of(
         metrics: Its columns.
         entries: Its figures.
         how: What holds for all of them beside that, or ``""``.
+        rates: Of the trainings that levels are compared in, if that is not said by ``how``.
     """
     info = data.info.set_index("metric").loc[list(metrics)]
     units = [
@@ -49,7 +51,7 @@ def caption_of(
         f"{_span(effects['n_seeds'], 'seed')}"
         f"{f', geometric for {listed(log, len(log))}' if log else ''}; a level's is its baseline's "
         "with their paired difference.",
-        *([] if how else _rates(frames, data, metrics)),
+        *(_rates(rates, metrics) if rates else []),
         *_widths(data, effects, entries),
     ]
     if any(STAR in entry.sign for entry in entries):
@@ -76,18 +78,16 @@ def caption_of(
     return " ".join(said)
 
 
-def _rates(frames: Frames, data: Panel, metrics: Sequence[str]) -> Iterator[str]:
+def _rates(rates: PairRates, metrics: Sequence[str]) -> Iterator[str]:
     """At which learning rates the trainings are that levels are compared in."""
-    trained = set(data.info.loc[data.info["measure"] == MEASURE, "metric"])
-    rates = PairRates(frames, data)
     told: dict[str, dict[str, list[str]]] = {}  # metrics by factor and what is said
-    for metric in metrics if trained else ():
-        for factor, several in rates.of_levels([metric] if metric in trained else []).items():
-            words = " or ".join(sorted({in_words(one, len(rates.all)) for one in several}))
+    for metric in metrics:
+        for factor, several in rates.of_levels(metric).items():
+            words = " or ".join(sorted(map(rates.in_words, several)))
             told.setdefault(factor, {}).setdefault(words, []).append(metric)
     alike = {words for of_factor in told.values() for words in of_factor}
     if len(alike) == 1:
-        itself = f", but for {LEARNING_RATE} itself" if LEARNING_RATE in frames.cells else ""
+        itself = f", but for {LEARNING_RATE} itself" if rates.varied else ""
         yield f"Trainings are {alike.pop()}{itself}."
     elif told:
         by_factor = [

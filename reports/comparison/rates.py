@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from reports.panel import Panel
 from reports.training.compared import Compared
-from reports.training.names import MEASURE
 from reports.training.pair_rates import in_words, used
 
 
@@ -31,8 +30,7 @@ class ComparedRates:
         self._runs = runs
         self._both = both
         self._common = common
-        trained = np.flatnonzero(both.info["measure"] == MEASURE)
-        self._places = {str(both.info["metric"].iloc[place]): int(place) for place in trained}
+        self._metrics = both.info["metric"].to_list()
         rates = [run.pair_rates for run in runs]
         self._of_cell = np.concatenate([one.of_cell for one in rates])
         self._all = tuple(dict.fromkeys(rate for one in rates for rate in one.all))
@@ -42,15 +40,13 @@ class ComparedRates:
 
         ``""`` of what is not trained, of the rate itself, and where a run does not say its rates.
         """
-        place = self._places.get(row.metric)
-        if place is None:
-            return ""
         own = [run.pair_rates.of(row.metric, row.factor, row.level) for run in self._runs]
         if not all(own):
             return ""
         if paired:
+            usable = self._both.usable[self._metrics.index(row.metric)]
             cells = self._common[row.factor, row.level]
-            rates = used(self._of_cell, self._both.usable[place], cells, self._all)
+            rates = used(self._of_cell, usable, cells, self._all)
             return in_words(rates, len(self._all)) if rates else ""
         first, second = (in_words(rates, len(self._all)) for rates in own)
         return first if first == second else f"first run {first}, second run {second}"

@@ -19,6 +19,7 @@ from reports.tradeoffs.pareto import Tradeoff
 from reports.training.at_best_rate import frames_at_best_rate, panel_at_best_rate
 from reports.training.best_rates import BestRates, best_rates
 from reports.training.common_rates import effects_at_common_rates
+from reports.training.edges import Edges
 from reports.training.names import MEASURE
 from reports.training.pair_rates import PairRates
 from reports.training.prediction import predictions
@@ -50,6 +51,11 @@ class AtBestRate:
     def beside(self) -> Cautions:
         """What is said beside these effects."""
         return cautions(self.frames, self.effects)
+
+    @cached_property
+    def edges(self) -> Edges:
+        """Which of these rates are at an edge of the grid."""
+        return Edges(self.frames, self.rates)
 
 
 @dataclass(frozen=True, kw_only=True)

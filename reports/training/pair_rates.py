@@ -5,9 +5,8 @@ At a single rate a level may win only since that rate suits it.
 Shapes: C cells, P pairs, S seeds.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from reports.frames import Frames
 from reports.pairs import Contrast, pairs
 from reports.panel import Panel
 from reports.quadruples import quadruples
-from reports.training.names import FINAL_LOSS, LEARNING_RATE
+from reports.training.names import FINAL_LOSS, LEARNING_RATE, MEASURE
 from reports.training.outcomes import learning_rates
 from reports.wording import counted, listed
 
@@ -32,9 +31,16 @@ class PairRates:
         """``data`` is `reports.panel.panel` of the run."""
         self._frames = frames
         self._data = data
-        self._metrics = data.info["metric"].to_list()
+        info = data.info
+        self._places = {
+            str(metric): place
+            for place, (metric, measure) in enumerate(
+                zip(info["metric"], info["measure"], strict=True)
+            )
+            if measure == MEASURE
+        }
         self.of_cell = _of_cell(frames)
-        """(C,) the rate of each cell; None where the run does not say it."""
+        """(C,) the rate of each cell; empty where the run does not say it."""
         self.all = tuple(learning_rates(frames)) or tuple(sorted(set(self.of_cell)))
         """Those of the run."""
 
@@ -43,25 +49,22 @@ class PairRates:
     ) -> Rates:
         """The rates of an effect, or of an interaction.
 
-        None of what the rate itself does, nor where no pair could be used.
+        None of what the rate itself does, of what is not trained, and where no pair could be used.
         """
+        place = self._places.get(metric)
+        if place is None or not len(self.of_cell):
+            return ()
         cells = self._cells.get((factor, level, factor_2, level_2))
         if cells is None and factor_2:
             cells = self._cells_of_four.get((factor, level, factor_2, level_2))
-        if cells is None or metric not in self._metrics or not len(self.of_cell):
+        if cells is None:
             return ()
-        usable = self._data.usable[self._metrics.index(metric)]
-        return used(self.of_cell, usable, cells, self.all)
+        return used(self.of_cell, self._data.usable[place], cells, self.all)
 
-    @property
-    def levels(self) -> list[tuple[str, str]]:
-        """The factors and levels that are compared, but for those of the rate."""
-        return [(factor, level) for factor, level, _, _ in self._cells]
-
-    def of_levels(self, metrics: Iterable[str] = (FINAL_LOSS,)) -> dict[str, set[Rates]]:
-        """By factor: the rates at which its levels are compared on some metrics."""
+    def of_levels(self, metric: str = FINAL_LOSS) -> dict[str, set[Rates]]:
+        """By factor: the rates at which its levels are compared on a metric."""
         found: dict[str, set[Rates]] = {}
-        for (factor, level), metric in product(self.levels, metrics):
+        for factor, level, _, _ in self._cells:
             if rates := self.of(metric, factor, level):
                 found.setdefault(factor, set()).add(rates)
         return found
@@ -71,6 +74,20 @@ class PairRates:
         """The rate at which the final losses of all levels are compared, if it is a single one."""
         found = {rate for of_one in self.of_levels().values() for rates in of_one for rate in rates}
         return found.pop() if len(found) == 1 else None
+
+    @property
+    def varied(self) -> bool:
+        """Whether the rate is a factor itself."""
+        return LEARNING_RATE in self._frames.cells
+
+    @property
+    def whose(self) -> str:
+        """Whose rates these are: of all levels, or but for those of the rate itself."""
+        return "levels of other factors" if self.varied else "levels"
+
+    def in_words(self, rates: Rates) -> str:
+        """`in_words` of some of the run's rates."""
+        return in_words(rates, len(self.all))
 
     @cached_property
     def _cells(self) -> dict[tuple[str, str, str, str], NDArray[np.intp]]:

@@ -29,7 +29,7 @@ READ_RATES = (
     "√(1 + n/(n − 1)) times (Nadeau and Bengio 2003)."
 )
 READ_ONE_RATE = (
-    "Losses of levels{others} are compared at one learning rate, {rate}. One may win there only "
+    "Losses of {whose} are compared at one learning rate, {rate}. One may win there only "
     "since that rate suits it: to compare each at its own best rate, make {factor} a factor with "
     "several levels, in a design that has every combination with it."
 )
@@ -104,8 +104,8 @@ def _one_rate(compared: Compared) -> list[str]:
     rate = compared.pair_rates.only
     if rate is None:
         return []
-    others = " of other factors" if LEARNING_RATE in compared.frames.cells else ""
-    return [READ_ONE_RATE.format(rate=rate, factor=LEARNING_RATE, others=others)]
+    whose = compared.pair_rates.whose
+    return [READ_ONE_RATE.format(rate=rate, factor=LEARNING_RATE, whose=whose)]
 
 
 def _effects(effects: pd.DataFrame, at_best: AtBestRate | None, *, primary: bool) -> Table | None:

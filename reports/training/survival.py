@@ -106,10 +106,9 @@ def survival_finding(frames: Frames, rates: PairRates | None = None) -> Finding 
             told += _unfinished(frames, those) if state == STALLED else []
     rates = PairRates(frames, panel(frames)) if rates is None else rates
     if rates.only:
-        others = "levels of other factors" if LEARNING_RATE in frames.cells else "levels"
         told.append(
-            f"losses of {others} are compared at one learning rate, {rates.only}, which may suit "
-            "some better"
+            f"losses of {rates.whose} are compared at one learning rate, {rates.only}, which may "
+            "suit some better"
         )
     return Finding(kind=TRAINING, claim="; ".join(told))
 

@@ -1,11 +1,10 @@
 """Findings of a run that varies the learning rate: as it was run, and each at its own best rate."""
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from reports.cautions import Cautions, JointCautions
@@ -23,14 +22,12 @@ from reports.finding import (
 )
 from reports.findings import place_of, state_findings
 from reports.frames import Frames
-from reports.pairs import pairs, told_levels
 from reports.ranking import BUDGET, importance
 from reports.records import records
 from reports.training.disagreements import disagreements
-from reports.training.names import AT_BEST_RATE, LEARNING_RATE, MEASURE
-from reports.training.pair_rates import in_words
+from reports.training.names import LEARNING_RATE
+from reports.training.pair_rates import PairRates
 from reports.training.rate_differences import rate_differences
-from reports.wording import counted, short
 
 if TYPE_CHECKING:
     from reports.training.compared import AtBestRate, Compared
@@ -39,12 +36,6 @@ _ORDER = (RATES, MOST, DEPENDS, EFFECT, INTERACTION, UNDECIDED, NOISE, EXPLORATO
 Place = tuple[bool, bool, float]
 _FIRST: Place = (False, False, 0.0)
 _OF_EFFECTS = (MOST, DEPENDS, EFFECT, INTERACTION, UNDECIDED)
-_AT_EDGE = (*_OF_EFFECTS, NOISE, RATES)
-
-MAX_EDGES = 3
-"""Levels of which one finding tells where their best rates are."""
-
-Edges = Mapping[tuple[str, str], Sequence[tuple[str, int, int]]]
 
 
 def all_findings(
@@ -75,7 +66,7 @@ def all_findings(
     )
     at_best = compared.at_best
     first = [] if compared.ended is None else [compared.ended]
-    averaged = _at_rates(findings, compared) if compared.trained else findings
+    averaged = [one.supported(_rates(one, compared.pair_rates)) for one in findings]
     if at_best is None:
         return _after_warnings(first, averaged)
     own = compared.findings_at_best_rate
@@ -102,16 +93,11 @@ def rate_findings(frames: Frames, compared: "Compared", beside: Cautions) -> lis
     units = dict(zip(info["metric"], info["unit"], strict=True))
     own = compared.at_best.effects
     apart = rate_differences(compared.data, compared.at_best)
-    edges, measures = _edges(compared.at_best), _measures(compared.at_best.frames)
+    edges = compared.at_best.edges
     return [
-        replace(one, support="; ".join(filter(None, [one.support, _edge(one, edges, measures)])))
+        one.supported(edges.told(one))
         for one in disagreements(compared.effects, own, compared.common, apart, units, beside)
     ]
-
-
-def _measures(frames: Frames) -> Mapping[str, str]:
-    """By metric that of which it is one."""
-    return dict(zip(frames.metric_info["metric"], frames.metric_info["measure"], strict=True))
 
 
 def findings_at_best_rate(effects: pd.DataFrame, at_best: "AtBestRate") -> list[Finding]:
@@ -129,7 +115,6 @@ def findings_at_best_rate(effects: pd.DataFrame, at_best: "AtBestRate") -> list[
         interactions=at_best.interactions,
         data=at_best.data,
     )
-    edges, measures = _edges(at_best), _measures(at_best.frames)
     how = "at its own best learning rate"
     if at_best.rates.optimistic:
         how = "at the learning rate that is best in its only seed, which is optimistic"
@@ -137,71 +122,23 @@ def findings_at_best_rate(effects: pd.DataFrame, at_best: "AtBestRate") -> list[
     def told(one: Finding) -> Finding:
         # A claim begins with the name of its metric, or with a word.
         first = one.claim[:1] if one.metric else one.claim[:1].lower()
-        support = "; ".join(filter(None, [one.support, _edge(one, edges, measures)]))
-        return replace(one, claim=f"Each {how}, {first}{one.claim[1:]}", support=support)
+        said = replace(one, claim=f"Each {how}, {first}{one.claim[1:]}")
+        return said.supported(at_best.edges.told(one))
 
     return [told(one) for one in findings]
 
 
-def _edges(at_best: "AtBestRate") -> Edges:
-    """For each level, and then its reference, how many of the settings that it is compared in have
-    their best rate at an edge of the grid, and how many there are."""
-    at_edge = np.array([bool(edge) for edge in at_best.rates.edge], dtype=bool)
-    told = told_levels(at_best.frames)
-    found = {}
-    for contrast in pairs(at_best.frames):
-        factor, *levels = (contrast.names[name] for name in ("factor", "level", "reference"))
-        counts = [
-            (told[factor][level], int(at_edge[cells].sum()), len(cells))
-            for level, cells in zip(levels, contrast.cells, strict=True)
-        ]
-        found[factor, levels[0]] = counts
-    return found
-
-
-def _edge(finding: Finding, edges: Edges, measures: Mapping[str, str]) -> str:
-    """How many of a finding's settings have their best rate at an edge of the grid, by level."""
-    if finding.kind not in _AT_EDGE or measures.get(finding.metric or "") != AT_BEST_RATE:
-        return ""
-    several = finding.levels or [(finding.factor or "", finding.level or "")]
-    told = []
-    for factor, level in several:
-        counts = edges.get((factor, level), [])
-        if any(n for _, n, _ in counts):
-            (name, n, of), (reference, n_other, of_other) = counts
-            told.append(
-                f"{n:,} of {counted(of, 'setting')} with {short(factor)} = {name}, {n_other:,} of "
-                f"{of_other:,} with {reference}"
-            )
-    more = f"; and for {len(told) - MAX_EDGES:,} more" if len(told) > MAX_EDGES else ""
-    where = "best rate at the edge of the grid in "
-    return f"{where}{'; '.join(told[:MAX_EDGES])}{more}" if told else ""
-
-
-def _at_rates(findings: Sequence[Finding], compared: "Compared") -> list[Finding]:
-    """The findings of the run, those of them marked that are of trainings, by their rates."""
-    info = compared.data.info
-    trained = set(info.loc[info["measure"] == MEASURE, "metric"])
-    return [
-        replace(one, support="; ".join(filter(None, [one.support, _rates(one, compared)])))
-        if one.metric in trained
-        else one
-        for one in findings
-    ]
-
-
-def _rates(finding: Finding, compared: "Compared") -> str:
-    """The rates of the pairs that a finding rests on, in words."""
-    rates, metric = compared.pair_rates, finding.metric or ""
-    n_all = len(rates.all)
+def _rates(finding: Finding, rates: PairRates) -> str:
+    """The rates of the pairs that a finding rests on, in words; ``""`` of what is not trained."""
+    metric = finding.metric or ""
     if finding.kind in _OF_EFFECTS and finding.factor:
         of_pair = (finding.factor, finding.level or "")
         had = rates.of(metric, *of_pair, finding.factor_2 or "", finding.level_2 or "")
         # An effect that lost trials has a sentence on those that survived, and no other support.
         who = "survivors " if finding.kind == UNDECIDED and not finding.support else ""
-        return f"{who}{in_words(had, n_all)}" if had else ""
+        return f"{who}{rates.in_words(had)}" if had else ""
     of_each = {rates.of(metric, factor, level) for factor, level in finding.levels}
-    told = {in_words(had, n_all) for had in of_each if had}
+    told = {rates.in_words(had) for had in of_each if had}
     if len(told) != 1:
         return ""
     of = "levels of other factors " if () in of_each else ""  # beside those of the rate itself
